@@ -1,0 +1,39 @@
+"""Static key/value cache: one row per branch, allocated once, written in place.
+
+A forward writes its window behind the committed prefix of every row it runs. What is written past the prefix
+is scratch, overwritten by the next forward, until `commit` makes the winner's span the prefix of all rows.
+"""
+
+from __future__ import annotations
+
+from typing import Callable
+
+import torch
+from torch import Tensor
+
+from .family import ModelConfig
+
+
+class Cache:
+    """Keys and values [layers, rows, K, length, D]."""
+
+    def __init__(self, config: ModelConfig, *, rows: int, length: int, device: torch.device, dtype: torch.dtype) -> None:
+        shape = (config.layers, rows, config.kv_heads, length, config.head_dim)
+        self.keys = torch.empty(shape, device=device, dtype=dtype)
+        self.values = torch.empty(shape, device=device, dtype=dtype)
+
+    def layer(self, index: int, rows: int, start: int) -> Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]:
+        """A store for one layer: takes the window's k, v [B, K, W, D], returns prefix + window [B, K, start + W, D]."""
+
+        def store(k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+            end = start + k.shape[2]
+            keys, values = self.keys[index, :rows], self.values[index, :rows]
+            keys[:, :, start:end], values[:, :, start:end] = k, v
+            return keys[:, :, :end], values[:, :, :end]
+
+        return store
+
+    def commit(self, row: int, start: int, end: int) -> None:
+        """Copy the winner's slots start..end to every row: they are part of the common prefix from now on."""
+        for kept in (self.keys, self.values):
+            kept[:, :, :, start:end] = kept[:, row : row + 1, :, start:end].clone()

@@ -1,0 +1,8 @@
+"""The one exception of this room: a model that cannot be used, said in a sentence for a person."""
+
+
+class ModelError(ValueError):
+    """A checkpoint, config or tokenizer that is damaged, incomplete or not supported.
+
+    Its message names what is wrong and what would do; it is shown as it is, on the page and on the command line.
+    """

@@ -1,0 +1,129 @@
+"""One bidirectional transformer for Dream (Qwen2 type) and LLaDA (Llama type) checkpoints.
+
+Tokens in, hidden rows or logits out. It knows nothing of masks-as-decisions, blocks or branches: what may be
+seen is an attention mask, what is remembered is a cache that the caller owns.
+
+Shapes: B rows (branches), W window tokens, S = tokens that can be seen (cached prefix + window),
+H query heads, K key/value heads, D head size, G = H / K queries that share a key.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from .cache import Cache
+from .family import ModelConfig
+
+
+class Transformer(nn.Module):
+    """Pre-norm transformer with rotary positions, grouped queries and SwiGLU; no causal mask of its own."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.embed = nn.Embedding(config.vocab_size, config.hidden_size)
+        self.layers = nn.ModuleList(Layer(config) for _ in range(config.layers))
+        self.norm = nn.RMSNorm(config.hidden_size, eps=config.norm_eps)
+        self.head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
+        if config.tied:
+            self.head.weight = self.embed.weight
+
+    def forward(self, tokens: Tensor, *, start: int = 0, mask: Tensor | None = None, cache: Cache | None = None) -> Tensor:
+        """Hidden rows [B, W, hidden] of `tokens` [B, W] at positions start..start+W, after the final norm.
+
+        With a cache the window's keys and values are written in place and the prefix before `start` is seen too.
+        mask: bool, True = may be seen, broadcastable to [B, 1, W, S]; None = everything is seen.
+        """
+        width = tokens.shape[1]
+        if start + width > self.config.max_positions:
+            raise ValueError(f"positions up to {start + width} exceed this model's {self.config.max_positions}")
+        x = self.embed(tokens)
+        rope = self.rope(start, width, x.device, x.dtype)
+        bias = attention_bias(mask, self.config, x.dtype)
+        for index, layer in enumerate(self.layers):
+            x = layer(x, rope, bias, cache and cache.layer(index, tokens.shape[0], start))
+        return self.norm(x)
+
+    def rope(self, start: int, width: int, device: torch.device, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+        """cos and sin [W, D] of the positions start..start+W, from a table built once per device and dtype."""
+        key = (device, dtype)
+        if getattr(self, "_rope_key", None) != key:
+            self._rope_key, self._rope = key, rope_table(self.config, device, dtype)
+        cos, sin = self._rope
+        return cos[start : start + width], sin[start : start + width]
+
+
+class Layer(nn.Module):
+    """Attention and a gated feed-forward, each on the normed input and added to the residual."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.attention_norm = nn.RMSNorm(config.hidden_size, eps=config.norm_eps)
+        self.attention = Attention(config)
+        self.ffn_norm = nn.RMSNorm(config.hidden_size, eps=config.norm_eps)
+        self.gate_up = nn.Linear(config.hidden_size, 2 * config.ffn_size, bias=False)
+        self.down = nn.Linear(config.ffn_size, config.hidden_size, bias=False)
+
+    def forward(self, x: Tensor, rope: tuple[Tensor, Tensor], bias: Tensor | None, store=None) -> Tensor:
+        x = x + self.attention(self.attention_norm(x), rope, bias, store)
+        gate, up = self.gate_up(self.ffn_norm(x)).chunk(2, dim=-1)
+        return x + self.down(F.silu(gate) * up)
+
+
+class Attention(nn.Module):
+    """Grouped-query attention. The G queries of a key/value head are laid side by side as G * W query rows,
+    so keys are never repeated and every kernel behind SDPA can be used."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.heads, self.kv_heads, self.head_dim = config.heads, config.kv_heads, config.head_dim
+        width = config.heads * config.head_dim
+        self.qkv = nn.Linear(config.hidden_size, width + 2 * config.kv_heads * config.head_dim, bias=config.qkv_bias)
+        self.out = nn.Linear(width, config.hidden_size, bias=False)
+
+    def forward(self, x: Tensor, rope: tuple[Tensor, Tensor], bias: Tensor | None, store=None) -> Tensor:
+        rows, width, _ = x.shape
+        heads = self.qkv(x).view(rows, width, -1, self.head_dim).transpose(1, 2)
+        rotated = rotate(heads[:, : self.heads + self.kv_heads], *rope)
+        q, k = rotated.split((self.heads, self.kv_heads), dim=1)
+        v = heads[:, self.heads + self.kv_heads :]
+        if store is not None:
+            k, v = store(k, v)
+        groups = self.heads // self.kv_heads
+        q = q.reshape(rows, self.kv_heads, groups * width, self.head_dim)
+        seen = attend(q, k, v, bias, self.training)
+        seen = seen.view(rows, self.heads, width, self.head_dim).transpose(1, 2)
+        return self.out(seen.reshape(rows, width, -1))
+
+
+def attend(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, training: bool) -> Tensor:
+    """softmax(q k' / sqrt(D) + bias) v. SDPA's backward takes a third of a training step on a CPU, so training
+    there spells the softmax out."""
+    if training and q.device.type == "cpu":
+        scores = q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5
+        return (scores if bias is None else scores + bias).softmax(-1) @ v
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=bias)
+
+
+def attention_bias(mask: Tensor | None, config: ModelConfig, dtype: torch.dtype) -> Tensor | None:
+    """A bool mask [B or 1, 1, W, S] as an additive one, its W rows repeated for the G queries of a key: [.., G * W, S]."""
+    if mask is None:
+        return None
+    bias = torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill_(~mask, float("-inf"))
+    return bias.repeat(1, 1, config.heads // config.kv_heads, 1)
+
+
+def rope_table(config: ModelConfig, device: torch.device, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """cos and sin [max_positions, D] of the half-rotation convention, computed in fp32."""
+    pairs = torch.arange(0, config.head_dim, 2, dtype=torch.float32, device=device) / config.head_dim
+    angles = torch.outer(torch.arange(config.max_positions, dtype=torch.float32, device=device), config.rope_theta**-pairs)
+    angles = torch.cat((angles, angles), dim=-1)
+    return angles.cos().to(dtype), angles.sin().to(dtype)
+
+
+def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """Rotary embedding of x [B, heads, W, D]: the first half of a head is paired with the second."""
+    left, right = x.chunk(2, dim=-1)
+    return x * cos + torch.cat((-right, left), dim=-1) * sin
