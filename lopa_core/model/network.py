@@ -26,6 +26,7 @@ class Transformer(nn.Module):
         self.embed = nn.Embedding(config.vocab_size, config.hidden_size)
         self.layers = nn.ModuleList(Layer(config) for _ in range(config.layers))
         self.norm = nn.RMSNorm(config.hidden_size, eps=config.norm_eps)
+        self.ropes: dict[tuple[torch.device, torch.dtype], tuple[Tensor, Tensor]] = {}
         self.head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
         if config.tied:
             self.head.weight = self.embed.weight
@@ -48,10 +49,9 @@ class Transformer(nn.Module):
 
     def rope(self, start: int, width: int, device: torch.device, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
         """cos and sin [W, D] of the positions start..start+W, from a table built once per device and dtype."""
-        key = (device, dtype)
-        if getattr(self, "_rope_key", None) != key:
-            self._rope_key, self._rope = key, rope_table(self.config, device, dtype)
-        cos, sin = self._rope
+        if (device, dtype) not in self.ropes:
+            self.ropes[device, dtype] = rope_table(self.config, device, dtype)
+        cos, sin = self.ropes[device, dtype]
         return cos[start : start + width], sin[start : start + width]
 
 
@@ -108,11 +108,12 @@ def attend(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, training: bool)
 
 
 def attention_bias(mask: Tensor | None, config: ModelConfig, dtype: torch.dtype) -> Tensor | None:
-    """A bool mask [B or 1, 1, W, S] as an additive one, its W rows repeated for the G queries of a key: [.., G * W, S]."""
+    """A bool mask [B or 1, 1, W, S] as an additive one, its W rows repeated for the G queries of a key:
+    [.., G * W, S]."""
     if mask is None:
         return None
     bias = torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill_(~mask, float("-inf"))
-    return bias.repeat(1, 1, config.heads // config.kv_heads, 1)
+    return bias if mask.shape[2] == 1 else bias.repeat(1, 1, config.heads // config.kv_heads, 1)
 
 
 def rope_table(config: ModelConfig, device: torch.device, dtype: torch.dtype) -> tuple[Tensor, Tensor]:

@@ -1,0 +1,70 @@
+"""Lookahead branches (LoPA, arXiv 2512.16229, Algorithm 1): spawned after a fill, scored by the next forward."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Sequence
+
+import numpy as np
+
+from .canvas import Canvas
+from .observation import Observation
+from .settings import DecodeSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """The one token in which a lookahead branch differs from the anchor."""
+
+    slot: int
+    token: int
+    probability: float
+    confidence: float
+
+
+@dataclass(slots=True)
+class Branch:
+    """One future of the canvas; `tried` is None for the anchor."""
+
+    canvas: Canvas
+    tried: Tried | None = None
+
+
+def spawn(canvas: Canvas, slots: np.ndarray, seen: Observation, settings: DecodeSettings, eos_id: int | None) -> list[Branch]:
+    """Lookahead branches at the k most confident masks left (ties: lower slot first), then the anchor.
+
+    slots, seen: the masks left after the fill and what the winner's forward said of them. The confidence floor
+    is ours: a position becomes a branch only if its token's probability reaches it.
+    """
+    ranked = np.argsort(-seen.confidences, kind="stable")
+    if settings.confidence_floor > 0:
+        ranked = ranked[seen.probabilities[ranked] >= settings.confidence_floor]
+    branches = []
+    for index in ranked[: settings.lookahead].tolist():
+        tried = Tried(int(slots[index]), int(seen.tokens[index]), float(seen.probabilities[index]), float(seen.confidences[index]))
+        future = canvas.copy()
+        future.write(slots[index : index + 1], seen.tokens[index : index + 1], eos_id)
+        branches.append(Branch(future, tried))
+    if settings.duplicate_anchor and settings.lookahead and not len(slots):
+        branches.append(Branch(canvas.copy()))
+    return [*branches, Branch(canvas)]
+
+
+def score(confidences: np.ndarray, tried: Tried | None, settings: DecodeSettings) -> float:
+    """Branch confidence (Eq. 2): mean confidence of the masks left, higher is better; 1 if none is left.
+
+    The official code's two knobs: only the least confident share of the masks counts, and the tried token's own
+    confidence (1 for the anchor) is mixed in.
+    """
+    count = len(confidences)
+    if settings.score_tail_fraction < 1 and count:
+        count = max(1, int(count * settings.score_tail_fraction))
+        confidences = np.partition(confidences, count - 1)[:count]
+    mean = float(np.add.reduce(confidences, dtype=np.float64)) / count if count else 1.0
+    creation = tried.confidence if tried else 1.0
+    return settings.score_creation_weight * creation + (1 - settings.score_creation_weight) * mean
+
+
+def winner(scores: Sequence[float]) -> int:
+    """Index of the highest score; ties go to the earlier branch, and the anchor is last."""
+    return max(range(len(scores)), key=lambda index: (scores[index], -index))

@@ -1,0 +1,93 @@
+"""The one loop. Confidence decoding is LoPA with no lookahead; vanilla is another selection rule; D2F is the schedule.
+
+    advance the schedule -> one forward over all branches -> score -> the winner's cache and logits
+    -> fill -> spawn lookaheads -> next round
+
+Algorithm 1 of LoPA (arXiv 2512.16229) over D2F's pipelined blocks (arXiv 2508.09192). Verification of a round's
+branches is the next round's forward, so nothing runs twice.
+"""
+
+from __future__ import annotations
+
+from typing import Generator, Sequence
+
+import numpy as np
+
+from .branch import Branch, score, spawn, winner
+from .canvas import Canvas
+from .observation import Observation
+from .round import Outcome, Round, Scored
+from .select import RULES
+from .settings import DecodeSettings, SettingsError
+from .window import Engine, look
+
+
+def decode(prompt: Sequence[int], engine: Engine, settings: DecodeSettings) -> Generator[Round, None, Outcome]:
+    """Decode behind `prompt` (token ids); yields a Round per forward pass and returns the Outcome.
+
+    Raises SettingsError for an empty or over-long prompt, or a token outside the vocabulary.
+    """
+    config = engine.config
+    check_prompt(prompt, engine, settings)
+    eos_id = config.eos_id if settings.eos_token_id is None else settings.eos_token_id
+    anchor = Canvas.start(np.asarray(prompt), settings, config.mask_id)
+    engine.open(settings.lookahead + 1, len(anchor.tokens), settings)
+    branches, remembered = [Branch(anchor)], None
+    for index in range(settings.round_limit):
+        for branch in branches:
+            branch.canvas.advance(settings.tau_add, settings.tau_act)
+        if branches[-1].canvas.complete():
+            return finish(branches[-1].canvas, "complete")
+        sight = look(branches, settings, shifted=config.shifted, round_index=index)
+        seen = sight.split(engine.forward(sight.window), remembered)
+        scored = tuple(Scored(b.tried, score(s.confidences, b.tried, settings), len(s.tokens)) for b, s in zip(branches, seen))
+        won = winner([each.score for each in scored])
+        canvas, slots, told = branches[won].canvas, sight.slots[won], seen[won]
+        committed = canvas.committed
+        if canvas.closing > committed:
+            engine.commit(won, sight.window.start, canvas.closing)
+            canvas.committed = canvas.closing
+            remembered = told.part(slice(0, 1))  # of the slot right behind the cache, if it is still masked
+        useful = slots < first_eos(canvas, eos_id) if settings.stop_at_eos and canvas.ended else np.ones(len(slots), dtype=bool)
+        filled = fill(canvas, slots, told, np.flatnonzero(useful), settings, eos_id)
+        yield Round(index, scored, won, slots, told, filled, sight.window.start, canvas.end, committed)
+        if settings.stop_at_eos and canvas.answered(eos_id):
+            return finish(canvas, "eos")
+        canvas.retire()
+        useful[filled] = False
+        branches = spawn(canvas, slots[useful], told.part(useful), settings, eos_id)
+    return finish(branches[-1].canvas, "round limit")
+
+
+def fill(canvas: Canvas, slots: np.ndarray, seen: Observation, useful: np.ndarray, settings: DecodeSettings, eos_id: int | None) -> np.ndarray:
+    """Write what the selection rule picks among the useful masks; returns the indices into `slots` written."""
+    if not len(useful):
+        return useful
+    picked = useful[RULES[settings.selection](canvas, slots[useful], seen.part(useful), settings.tau_conf)]
+    canvas.write(slots[picked], seen.tokens[picked], eos_id)
+    return picked
+
+
+def first_eos(canvas: Canvas, eos_id: int | None) -> int:
+    """Slot of the first end-of-text behind the prompt."""
+    return canvas.prompt + canvas.tokens[canvas.prompt :].tolist().index(eos_id)
+
+
+def finish(canvas: Canvas, reason: str) -> Outcome:
+    return Outcome(tuple(canvas.tokens[canvas.prompt : canvas.end].tolist()), reason)
+
+
+def check_prompt(prompt: Sequence[int], engine: Engine, settings: DecodeSettings) -> None:
+    """Raise SettingsError with a sentence if `prompt` cannot be decoded by this model."""
+    config = engine.config
+    if not len(prompt):
+        raise SettingsError("The prompt is empty: give at least one token.")
+    room = config.max_positions - settings.slots
+    if len(prompt) > room:
+        raise SettingsError(
+            f"The prompt has {len(prompt)} tokens; with {settings.slots} new ones this model has room for {max(room, 0)}: "
+            "shorten the prompt or ask for fewer new tokens."
+        )
+    wrong = [token for token in prompt if not 0 <= token < config.vocab_size]
+    if wrong:
+        raise SettingsError(f"Token {wrong[0]} lies outside the vocabulary of {config.vocab_size}.")

@@ -1,0 +1,64 @@
+"""What a forward pass tells the decoder: one fixed-size record per masked slot and branch.
+
+Only this record leaves the device that ran the network: token, its probability, its confidence, 12 bytes.
+Logits over the vocabulary stay where they are. Everything is computed in fp32 whatever the model's dtype.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+class Observation(NamedTuple):
+    """n records: the predicted token, its probability, and the confidence by which slots and branches are ranked."""
+
+    tokens: np.ndarray  # [n] int64
+    probabilities: np.ndarray  # [n] fp32
+    confidences: np.ndarray  # [n] fp32
+
+    @classmethod
+    def unpack(cls, records: np.ndarray) -> "Observation":
+        """From the [3, n] fp32 array of `observe`; token ids below 2**24 are exact in fp32."""
+        return cls(records[0].astype(np.int64), records[1], records[2])
+
+    def part(self, where: slice | np.ndarray) -> "Observation":
+        return Observation(self.tokens[where], self.probabilities[where], self.confidences[where])
+
+
+def observe(logits: Tensor, *, confidence: str, forbidden: int | None, temperature: float = 0.0, uniforms: Tensor | None = None) -> Tensor:
+    """Records [3, n] (token, probability, confidence; fp32) of logits [n, vocabulary].
+
+    confidence: `probability` of the token; `margin`, the two highest probabilities' difference; or `neg_entropy`,
+    sum p log p in nats (the official Dream scripts' choice). forbidden: a token id that is never predicted.
+    temperature > 0 samples: `uniforms` [n] picks each token from the cumulative distribution, so the draw is the
+    same on every device and in every branch. Ties go to the lower token id.
+    """
+    logits = logits.float()
+    if forbidden is not None:
+        logits[:, forbidden] = float("-inf")
+    if temperature > 0:
+        logits = logits / temperature
+    top, tokens = logits.max(dim=-1)
+    shifted = logits.sub_(top[:, None])
+    powers = shifted.exp()
+    total = powers.sum(dim=-1)
+    if temperature > 0:
+        wanted = uniforms[:, None] * total[:, None]
+        tokens = torch.searchsorted(powers.cumsum(dim=-1), wanted).squeeze(-1).clamp_(max=logits.shape[1] - 1)
+        probabilities = powers.gather(1, tokens[:, None]).squeeze(-1) / total
+    else:
+        probabilities = total.reciprocal()
+    if confidence == "neg_entropy":
+        # sum p log p = sum e^z z / sum e^z - log sum e^z; 0 * -inf of a forbidden token counts as 0
+        products = powers.mul_(shifted.clamp_(min=-1e4))
+        confidences = products.sum(dim=-1) / total - total.log()
+    elif confidence == "margin":
+        two = powers.topk(2, dim=-1).values
+        confidences = (two[:, 0] - two[:, 1]) / total
+    else:
+        confidences = probabilities
+    return torch.stack((tokens.float(), probabilities, confidences))

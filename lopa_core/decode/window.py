@@ -1,0 +1,94 @@
+"""What one forward pass reads: the active part of every branch, and the slots it has to answer for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, Sequence
+
+import numpy as np
+
+from ..model.family import ModelConfig
+from .branch import Branch
+from .observation import Observation
+from .settings import DecodeSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Input of one forward for B branches over W columns, which are the slots start..start + W.
+
+    tokens [B, W]; ends [B]: slot behind the last one of each branch, columns from there on are padding;
+    queries [n]: flat row indices into [B * W] whose predictions are wanted; uniforms [n] or None: draws for sampling.
+    prompt, block_size: where blocks begin, for block-causal attention. Slots before `closing` are final: once the
+    winner is known its keys and values of start..closing are committed.
+    """
+
+    tokens: np.ndarray
+    start: int
+    ends: np.ndarray
+    queries: np.ndarray
+    uniforms: np.ndarray | None
+    prompt: int
+    block_size: int
+    closing: int
+
+    @property
+    def even(self) -> bool:
+        """Whether no row has padding."""
+        return bool((self.ends == self.start + self.tokens.shape[1]).all())
+
+
+class Engine(Protocol):
+    """Where forwards run. One engine serves one decode at a time."""
+
+    config: ModelConfig
+
+    def open(self, rows: int, length: int, settings: DecodeSettings) -> None:
+        """Make room for `rows` branches of `length` slots."""
+
+    def forward(self, window: Window) -> Observation:
+        """Run all branches in one forward; one record per query."""
+
+    def commit(self, row: int, start: int, end: int) -> None:
+        """Row `row` won: its keys and values of slots start..end become the prefix of all branches."""
+
+
+@dataclass(slots=True)
+class Sight:
+    """The window of a round and which masked slots of which branch it answers for."""
+
+    window: Window
+    slots: list[np.ndarray]  # per branch: its masked slots
+    answered: np.ndarray  # [all slots] bool: False where the answer is the remembered one
+
+    def split(self, seen: Observation, remembered: Observation | None) -> list[Observation]:
+        """One observation per branch, the remembered boundary prediction put in its place."""
+        if not self.answered.all():
+            whole = Observation(*(np.empty(len(self.answered), field.dtype) for field in seen))
+            for target, fresh, old in zip(whole, seen, remembered):
+                target[self.answered], target[~self.answered] = fresh, old
+            seen = whole
+        bounds = np.cumsum([0, *map(len, self.slots)]).tolist()
+        return [seen.part(slice(low, high)) for low, high in zip(bounds, bounds[1:])]
+
+
+def look(branches: Sequence[Branch], settings: DecodeSettings, *, shifted: bool, round_index: int) -> Sight:
+    """Lay out one forward. All branches share the committed prefix and the span that is to be committed."""
+    first = branches[0].canvas
+    boundary = first.committed > 0 and shifted  # the row before the window predicts its first slot
+    refresh = boundary and settings.refresh_boundary
+    start = first.committed - refresh
+    ends = np.array([branch.canvas.end for branch in branches])
+    width = int(ends.max()) - start
+    tokens = np.stack([branch.canvas.tokens[start : start + width] for branch in branches])
+    slots = [branch.canvas.masked() for branch in branches]
+    flat = np.concatenate(slots)
+    rows = np.repeat(np.arange(len(branches)), [len(each) for each in slots])
+    answered = flat >= first.committed + (boundary and not refresh)
+    queries = (rows * width + flat - shifted - start)[answered]
+    uniforms = None
+    if settings.temperature > 0:
+        draws = np.random.default_rng((settings.seed, round_index)).random(len(first.tokens), dtype=np.float32)
+        uniforms = draws[flat][answered]  # one draw per slot and round: branches see common random numbers
+    window = Window(tokens, start, ends, queries, uniforms, first.prompt, first.block_size, first.closing)
+    return Sight(window, slots, answered)

@@ -1,0 +1,71 @@
+"""The in-process engine: all branches of a round as rows of one batched forward on one device."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..decode.observation import Observation, observe
+from ..decode.settings import DecodeSettings
+from ..decode.window import Window
+from ..model.cache import Cache
+from ..model.mask import block_causal_mask, padding_mask
+from ..model.network import Transformer
+
+
+class LocalEngine:
+    """Runs windows on one network. Keeps its cache between decodes while it is large enough.
+
+    seconds_in_network and seconds_observing add up since `open`: the transformer with its head, and turning logits
+    into records, synchronised with the device.
+    """
+
+    def __init__(self, network: Transformer) -> None:
+        self.network, self.config = network, network.config
+        self.device, self.dtype = network.embed.weight.device, network.embed.weight.dtype
+        self.cache: Cache | None = None
+        self.room = (0, 0)
+
+    def open(self, rows: int, length: int, settings: DecodeSettings) -> None:
+        if rows > self.room[0] or length > self.room[1]:
+            self.room = (max(rows, self.room[0]), max(length, self.room[1]))
+            self.cache = Cache(self.config, rows=self.room[0], length=self.room[1], device=self.device, dtype=self.dtype)
+        self.settings = settings
+        self.forbidden = None if settings.allow_mask_token else self.config.mask_id
+        self.seconds_in_network = self.seconds_observing = 0.0
+
+    @torch.inference_mode()
+    def forward(self, window: Window) -> Observation:
+        began = self.now()
+        tokens = torch.from_numpy(window.tokens).to(self.device)
+        queries = torch.from_numpy(window.queries).to(self.device)
+        hidden = self.network(tokens, start=window.start, mask=self.mask(window), cache=self.cache)
+        logits = self.network.head(hidden.flatten(0, 1)[queries])
+        ran = self.now()
+        uniforms = None if window.uniforms is None else torch.from_numpy(window.uniforms).to(self.device)
+        chosen = self.settings
+        records = observe(logits, confidence=chosen.confidence, forbidden=self.forbidden, temperature=chosen.temperature, uniforms=uniforms)
+        seen = Observation.unpack(records.cpu().numpy())
+        self.seconds_in_network += ran - began
+        self.seconds_observing += self.now() - ran
+        return seen
+
+    def commit(self, row: int, start: int, end: int) -> None:
+        self.cache.commit(row, start, end)
+
+    def mask(self, window: Window) -> Tensor | None:
+        """What each row may see; None where every row sees all of its prefix and window."""
+        end = window.start + window.tokens.shape[1]
+        if self.settings.attention == "block_causal":
+            return block_causal_mask(window.start, end, window.prompt, window.block_size, self.device)
+        if window.even:
+            return None
+        return padding_mask(torch.from_numpy(window.ends).to(self.device), end)
+
+    def now(self) -> float:
+        if self.device.type == "cuda":
+            torch.cuda.synchronize(self.device)
+        return time.perf_counter()
