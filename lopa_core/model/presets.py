@@ -1,0 +1,44 @@
+"""The catalogue of models, as data: where a model lies and which settings suit it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Preset:
+    """A model and the decode settings it is shown with (names of decode.settings.DecodeSettings)."""
+
+    title: str
+    folder: Path
+    task: str
+    note: str
+    settings: dict[str, object] = field(default_factory=dict)
+
+
+ASSETS = Path(__file__).resolve().parents[2] / "assets"
+
+PRESETS = {
+    "lopa-tiny": Preset(
+        title="LoPA tiny, 5M parameters, in this repository",
+        folder=ASSETS / "lopa-tiny",
+        task="word-problems",
+        note="Grade-school word problems with numbers up to 100. Other prompts give grammatical nonsense.",
+        settings={
+            "max_new_tokens": 80,
+            "block_size": 16,
+            "attention": "block_causal",
+            "tau_conf": 0.9,
+            "lookahead": 7,
+            "confidence_floor": 0.5,
+        },
+    ),
+}
+DEFAULT = "lopa-tiny"
+
+
+def settings_for(folder: str | Path) -> dict[str, object]:
+    """The preset settings of a model folder; empty if it is not in the catalogue."""
+    path = Path(folder).resolve()
+    return next((preset.settings for preset in PRESETS.values() if preset.folder.resolve() == path), {})

@@ -1,0 +1,44 @@
+"""One prompt through several decoders, live: whoever's own clock is behind runs its next round.
+
+The decoders take turns on one device, never at once, and each has an engine of its own, so every clock counts
+that decoder's compute alone and the lanes advance as they would side by side.
+"""
+
+from __future__ import annotations
+
+from typing import Iterator, Sequence
+
+from ..decode.settings import DecodeSettings
+from ..model.network import Transformer
+from ..trace.recorder import Recorder
+from ..trace.trace import TraceRound
+from .local import LocalEngine
+
+WARM_ROUNDS = 3  # the first forwards pay for kernels' set-up and page faults
+
+
+class Race:
+    """The lanes of one comparison, by decoder name. Iterate `run`; stop by leaving the loop."""
+
+    def __init__(self, network: Transformer, prompt: Sequence[int], lanes: dict[str, DecodeSettings]) -> None:
+        self.recorders = {name: Recorder(prompt, LocalEngine(network), settings) for name, settings in lanes.items()}
+        for name, settings in lanes.items():
+            warm_up(Recorder(prompt, self.recorders[name].engine, settings))
+
+    def run(self) -> Iterator[tuple[str, TraceRound]]:
+        """(decoder, round) until every lane has ended."""
+        running = dict(self.recorders)
+        while running:
+            name = min(running, key=lambda lane: running[lane].seconds)
+            happened = running[name].step()
+            if happened is None:
+                del running[name]
+            else:
+                yield name, happened
+
+
+def warm_up(recorder: Recorder) -> None:
+    """Run a few rounds that are not counted."""
+    for _ in range(WARM_ROUNDS):
+        if recorder.step() is None:
+            break

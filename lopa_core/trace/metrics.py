@@ -1,0 +1,70 @@
+"""The numbers of a decode, each defined once. Sums over sums, never means of ratios.
+
+    rounds           forward passes: all branches of a round are one batched forward
+    branch_forwards  rows run: branches summed over the rounds
+    tokens           generated tokens up to and including the first end-of-text; mask slots are not tokens
+    slots_written    all slots decided, also those behind the end of the text
+    tpf              tokens / rounds
+    seconds          on the decode's own clock, from the first round's start to the last one's end, after a warm-up
+    tokens_per_second  tokens / seconds
+    network_share    share of the seconds inside the network's forward
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Iterable, Sequence
+
+from .trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """Counts and times of one decode, or their sums over several."""
+
+    rounds: int
+    branch_forwards: int
+    tokens: int
+    slots_written: int
+    seconds: float
+    network_seconds: float
+
+    @property
+    def tpf(self) -> float:
+        return self.tokens / self.rounds if self.rounds else 0.0
+
+    @property
+    def tokens_per_second(self) -> float:
+        return self.tokens / self.seconds if self.seconds else 0.0
+
+    @property
+    def network_share(self) -> float:
+        return self.network_seconds / self.seconds if self.seconds else 0.0
+
+    def as_dict(self) -> dict[str, float]:
+        ratios = {"tpf": self.tpf, "tokens_per_second": self.tokens_per_second, "network_share": self.network_share}
+        return asdict(self) | ratios
+
+
+def measure(trace: Trace) -> Metrics:
+    """The metrics of one trace."""
+    return Metrics(
+        rounds=len(trace.rounds),
+        branch_forwards=sum(len(each.branches) for each in trace.rounds),
+        tokens=tokens_to_eos(trace.tokens, trace.eos_id, trace.mask_id),
+        slots_written=sum(len(each.committed) for each in trace.rounds),
+        seconds=trace.rounds[-1].seconds if trace.rounds else 0.0,
+        network_seconds=sum(each.network_seconds for each in trace.rounds),
+    )
+
+
+def total(metrics: Iterable[Metrics]) -> Metrics:
+    """Sums, so that ratios are sums over sums."""
+    rows = [(m.rounds, m.branch_forwards, m.tokens, m.slots_written, m.seconds, m.network_seconds) for m in metrics]
+    return Metrics(*(sum(column) for column in zip(*rows))) if rows else Metrics(0, 0, 0, 0, 0.0, 0.0)
+
+
+def tokens_to_eos(tokens: Sequence[int], eos_id: int | None, mask_id: int) -> int:
+    """Tokens up to and including the first end-of-text, masked slots not counted."""
+    end = tokens.index(eos_id) + 1 if eos_id in tokens else len(tokens)
+    return sum(token != mask_id for token in tokens[:end])
