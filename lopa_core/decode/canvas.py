@@ -33,7 +33,7 @@ class Canvas:
     ended: bool = False  # an end-of-text was written: no more blocks
 
     @classmethod
-    def start(cls, prompt: np.ndarray, settings: DecodeSettings, mask_id: int) -> "Canvas":
+    def start(cls, prompt: np.ndarray, settings: DecodeSettings, mask_id: int) -> Canvas:
         """The prompt and nothing but masks behind it; the prompt is to be cached."""
         tokens = np.concatenate([prompt, np.full(settings.slots, mask_id)]).astype(np.int64)
         blocks = np.zeros(settings.slots // settings.block_size, dtype=bool)
@@ -89,5 +89,5 @@ class Canvas:
         answer = self.tokens[self.prompt : self.end].tolist()
         return eos_id in answer and self.mask_id not in answer[: answer.index(eos_id)]
 
-    def copy(self) -> "Canvas":
+    def copy(self) -> Canvas:
         return replace(self, tokens=self.tokens.copy(), fully_active=self.fully_active.copy())

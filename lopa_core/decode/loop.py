@@ -9,7 +9,7 @@ branches is the next round's forward, so nothing runs twice.
 
 from __future__ import annotations
 
-from typing import Generator, Sequence
+from collections.abc import Generator, Sequence
 
 import numpy as np
 
@@ -59,7 +59,9 @@ def decode(prompt: Sequence[int], engine: Engine, settings: DecodeSettings) -> G
     return finish(branches[-1].canvas, "round limit")
 
 
-def fill(canvas: Canvas, slots: np.ndarray, seen: Observation, useful: np.ndarray, settings: DecodeSettings, eos_id: int | None) -> np.ndarray:
+def fill(
+    canvas: Canvas, slots: np.ndarray, seen: Observation, useful: np.ndarray, settings: DecodeSettings, eos_id: int | None
+) -> np.ndarray:
     """Write what the selection rule picks among the useful masks; returns the indices into `slots` written."""
     if not len(useful):
         return useful

@@ -12,6 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+VANISHED = -60.0  # below the highest logit: e**-60 changes no sum, but exp of less is several times slower on a CPU
+
 
 class Observation(NamedTuple):
     """n records: the predicted token, its probability, and the confidence by which slots and branches are ranked."""
@@ -21,11 +23,11 @@ class Observation(NamedTuple):
     confidences: np.ndarray  # [n] fp32
 
     @classmethod
-    def unpack(cls, records: np.ndarray) -> "Observation":
+    def unpack(cls, records: np.ndarray) -> Observation:
         """From the [3, n] fp32 array of `observe`; token ids below 2**24 are exact in fp32."""
         return cls(records[0].astype(np.int64), records[1], records[2])
 
-    def part(self, where: slice | np.ndarray) -> "Observation":
+    def part(self, where: slice | np.ndarray) -> Observation:
         return Observation(self.tokens[where], self.probabilities[where], self.confidences[where])
 
 
@@ -42,23 +44,28 @@ def observe(logits: Tensor, *, confidence: str, forbidden: int | None, temperatu
         logits[:, forbidden] = float("-inf")
     if temperature > 0:
         logits = logits / temperature
-    top, tokens = logits.max(dim=-1)
-    shifted = logits.sub_(top[:, None])
-    powers = shifted.exp()
-    total = powers.sum(dim=-1)
+    logits = logits.sub_(logits.amax(dim=-1, keepdim=True)).clamp_(min=VANISHED)
+    tokens = argmax(logits)
+    shares = logits.softmax(dim=-1)
+    highest = shares.amax(dim=-1)
     if temperature > 0:
-        wanted = uniforms[:, None] * total[:, None]
-        tokens = torch.searchsorted(powers.cumsum(dim=-1), wanted).squeeze(-1).clamp_(max=logits.shape[1] - 1)
-        probabilities = powers.gather(1, tokens[:, None]).squeeze(-1) / total
+        tokens = torch.searchsorted(shares.cumsum(dim=-1), uniforms[:, None]).squeeze(-1).clamp_(max=logits.shape[1] - 1)
+        probabilities = shares.gather(1, tokens[:, None]).squeeze(-1)
     else:
-        probabilities = total.reciprocal()
+        probabilities = highest
     if confidence == "neg_entropy":
-        # sum p log p = sum e^z z / sum e^z - log sum e^z; 0 * -inf of a forbidden token counts as 0
-        products = powers.mul_(shifted.clamp_(min=-1e4))
-        confidences = products.sum(dim=-1) / total - total.log()
+        # log p = logit - highest logit + log(highest p)
+        confidences = torch.linalg.vecdot(shares, logits) + highest.log()
     elif confidence == "margin":
-        two = powers.topk(2, dim=-1).values
-        confidences = (two[:, 0] - two[:, 1]) / total
+        two = shares.topk(2, dim=-1).values
+        confidences = two[:, 0] - two[:, 1]
     else:
         confidences = probabilities
     return torch.stack((tokens.float(), probabilities, confidences))
+
+
+def argmax(logits: Tensor) -> Tensor:
+    """Index of the highest logit of each row [n]; ties go to the lower one. NumPy's is vectorised, torch's on a CPU is not."""
+    if logits.device.type == "cpu":
+        return torch.from_numpy(logits.numpy().argmax(axis=-1))
+    return logits.argmax(dim=-1)

@@ -1,7 +1,7 @@
 """Every choice of a decoder, frozen and checked on construction. Names are the papers'.
 
 A decoder is a block schedule (tau_add, tau_act) x a selection rule x branching (lookahead).
-`vanilla`, `confidence` and `lopa` are values of these settings; nothing else differs between them.
+The names in DECODERS are values of these settings; nothing else differs between them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 SELECTIONS = ("threshold", "one")
 CONFIDENCES = ("probability", "margin", "neg_entropy")
 ATTENTIONS = ("full", "block_causal")
-DECODERS = ("vanilla", "confidence", "lopa")
+DECODERS = ("vanilla", "confidence", "lopa", "lopa-paper")
 LARGEST_LOOKAHEAD = 64
 
 
@@ -40,7 +40,7 @@ class DecodeSettings:
     tau_act: float = 0.95  # filled share of a block from which the next one is fully active
     tau_conf: float = 0.9  # Eq. 1: masks with a higher probability are filled (strictly)
     selection: str = "threshold"
-    lookahead: int = 0  # k: lookahead branches beside the anchor
+    lookahead: int = 4  # k: lookahead branches beside the anchor
     confidence_floor: float = 0.0  # ours: smallest probability a lookahead token may have; 0 is the paper's LoPA
     confidence: str = "neg_entropy"
     score_tail_fraction: float = 1.0  # branch confidence = mean over this share of the least confident masks
@@ -90,19 +90,21 @@ class DecodeSettings:
         """Rounds after which decoding stops whatever happens."""
         return self.max_rounds or self.slots + self.slots // self.block_size + 1
 
-    def reference(self) -> "DecodeSettings":
+    def reference(self) -> DecodeSettings:
         """The same decoder with the official code's choices."""
         return replace(self, stop_at_eos=False, allow_mask_token=True, refresh_boundary=False, duplicate_anchor=True, round_down=True)
 
-    def decoder(self, name: str) -> "DecodeSettings":
-        """The same settings as another decoder: `vanilla`, `confidence` (no lookahead) or `lopa`."""
-        if name == "vanilla":
-            return replace(self, selection="one", lookahead=0, tau_add=1.0, tau_act=1.0)
-        if name == "confidence":
-            return replace(self, lookahead=0)
-        if name == "lopa":
-            return self
-        raise SettingsError(f"There is no decoder {name!r}: take {', '.join(DECODERS)}.")
+    def decoder(self, name: str) -> DecodeSettings:
+        """The same settings as one of DECODERS: one token per pass, no lookahead, these settings, the paper's LoPA."""
+        changes: dict[str, dict[str, object]] = {
+            "vanilla": {"selection": "one", "lookahead": 0, "tau_add": 1.0, "tau_act": 1.0},
+            "confidence": {"lookahead": 0},
+            "lopa": {},
+            "lopa-paper": {"confidence_floor": 0.0},
+        }
+        if name not in changes:
+            raise SettingsError(f"There is no decoder {name!r}: take {', '.join(DECODERS)}.")
+        return replace(self, **changes[name])
 
 
 def whole(settings: Any, name: str, low: int, high: int) -> None:

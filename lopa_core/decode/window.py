@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, Sequence
+from typing import Protocol
 
 import numpy as np
 
@@ -18,7 +19,8 @@ class Window:
     """Input of one forward for B branches over W columns, which are the slots start..start + W.
 
     tokens [B, W]; ends [B]: slot behind the last one of each branch, columns from there on are padding;
-    queries [n]: flat row indices into [B * W] whose predictions are wanted; uniforms [n] or None: draws for sampling.
+    columns [B, M]: the columns whose predictions are wanted, of each row as many as the neediest has; queries [n]:
+    which of these are meant, flat into [B * M]; uniforms [n] or None: draws for sampling.
     prompt, block_size: where blocks begin, for block-causal attention. Slots before `closing` are final: once the
     winner is known its keys and values of start..closing are committed.
     """
@@ -26,6 +28,7 @@ class Window:
     tokens: np.ndarray
     start: int
     ends: np.ndarray
+    columns: np.ndarray
     queries: np.ndarray
     uniforms: np.ndarray | None
     prompt: int
@@ -83,12 +86,20 @@ def look(branches: Sequence[Branch], settings: DecodeSettings, *, shifted: bool,
     tokens = np.stack([branch.canvas.tokens[start : start + width] for branch in branches])
     slots = [branch.canvas.masked() for branch in branches]
     flat = np.concatenate(slots)
-    rows = np.repeat(np.arange(len(branches)), [len(each) for each in slots])
     answered = flat >= first.committed + (boundary and not refresh)
-    queries = (rows * width + flat - shifted - start)[answered]
+    columns, queries = ask([each[each >= first.committed + (boundary and not refresh)] - shifted - start for each in slots])
     uniforms = None
     if settings.temperature > 0:
         draws = np.random.default_rng((settings.seed, round_index)).random(len(first.tokens), dtype=np.float32)
         uniforms = draws[flat][answered]  # one draw per slot and round: branches see common random numbers
-    window = Window(tokens, start, ends, queries, uniforms, first.prompt, first.block_size, first.closing)
+    window = Window(tokens, start, ends, columns, queries, uniforms, first.prompt, first.block_size, first.closing)
     return Sight(window, slots, answered)
+
+
+def ask(wanted: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Ragged columns per row as a padded table [B, M], and where in it the wanted ones lie, flat."""
+    counts = np.array([len(each) for each in wanted])
+    meant = np.arange(max(counts.max(), 1)) < counts[:, None]
+    columns = np.zeros(meant.shape, dtype=np.int64)
+    columns[meant] = np.concatenate(wanted)
+    return columns, np.flatnonzero(meant)

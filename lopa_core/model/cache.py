@@ -6,7 +6,7 @@ is scratch, overwritten by the next forward, until `commit` makes the winner's s
 
 from __future__ import annotations
 
-from typing import Callable
+from collections.abc import Callable
 
 import torch
 from torch import Tensor

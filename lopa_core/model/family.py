@@ -7,9 +7,10 @@ LLaDA is a Llama body whose row i predicts slot i. Everything else is a number i
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Mapping
+from typing import Any
 
 from .errors import ModelError
 

@@ -7,7 +7,6 @@ import math
 from contextlib import ExitStack
 from pathlib import Path
 
-import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -41,8 +40,9 @@ class LocalEngine:
     def forward(self, window: Window) -> Observation:
         began = self.now()
         tokens = torch.from_numpy(window.tokens).to(self.device)
+        columns = torch.from_numpy(window.columns).to(self.device)
         queries = torch.from_numpy(window.queries).to(self.device)
-        hidden = self.network(tokens, start=window.start, mask=self.mask(window), cache=self.cache)
+        hidden = self.network(tokens, start=window.start, mask=self.mask(window), cache=self.cache, columns=columns)
         logits = self.network.head(hidden.flatten(0, 1)[queries])
         ran = self.now()
         uniforms = None if window.uniforms is None else torch.from_numpy(window.uniforms).to(self.device)

@@ -6,7 +6,7 @@ that decoder's compute alone and the lanes advance as they would side by side.
 
 from __future__ import annotations
 
-from typing import Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from ..decode.settings import DecodeSettings
 from ..model.network import Transformer

@@ -24,7 +24,13 @@ class Model:
     hardware: str
 
 
-def open_model(folder: str | Path = PRESETS[DEFAULT].folder, *, adapter: str | Path | None = None, device: str = "cpu", dtype: torch.dtype = torch.float32) -> Model:
+def open_model(
+    folder: str | Path = PRESETS[DEFAULT].folder,
+    *,
+    adapter: str | Path | None = None,
+    device: str = "cpu",
+    dtype: torch.dtype = torch.float32,
+) -> Model:
     """Load a checkpoint folder. Raises ModelError with a sentence where it cannot be used."""
     folder = Path(folder)
     network = load(folder, adapter=adapter, device=device, dtype=dtype)

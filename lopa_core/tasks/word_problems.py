@@ -18,7 +18,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from lopa_core.tasks.stories import (
-    CHAIN_END, CHAIN_START, EVENTS, ITEMS, NAMES, POOLS, PRONOUNS, STORIES,
+    CHAIN_END,
+    CHAIN_START,
+    EVENTS,
+    ITEMS,
+    NAMES,
+    POOLS,
+    PRONOUNS,
+    STORIES,
 )
 
 SPLITS = ("train", "test")
@@ -77,9 +84,7 @@ def problem(seed: int, index: int, split: str = "train") -> Problem:
             return candidate
 
 
-def problems(
-    count: int, *, seed: int = 0, split: str = "train", start: int = 0
-) -> Iterator[Problem]:
+def problems(count: int, *, seed: int = 0, split: str = "train", start: int = 0) -> Iterator[Problem]:
     """The problems start .. start + count - 1."""
     return (problem(seed, index, split) for index in range(start, start + count))
 
@@ -170,9 +175,7 @@ def _draw_event(rng: random.Random, before: int) -> tuple[Plan, dict[str, int]]:
                 return plan, values
 
 
-def _draw_values(
-    rng: random.Random, plan: Plan, known: dict[str, int]
-) -> dict[str, int] | None:
+def _draw_values(rng: random.Random, plan: Plan, known: dict[str, int]) -> dict[str, int] | None:
     """Given numbers and results of all steps, or None where a step is out of bounds."""
     values = _CONSTANTS | known
     for name, low, high in plan.given:
@@ -210,10 +213,7 @@ def _finish(question: str, solution: str, answer: int, family: str) -> Problem:
 
 
 def _is_short(candidate: Problem) -> bool:
-    return (
-        len(candidate.question.split()) <= MAX_QUESTION_WORDS
-        and len(candidate.solution.split()) <= MAX_SOLUTION_WORDS
-    )
+    return len(candidate.question.split()) <= MAX_QUESTION_WORDS and len(candidate.solution.split()) <= MAX_SOLUTION_WORDS
 
 
 def _parse(given: str, question: tuple[str, ...], solution: tuple[str, ...]) -> Plan:
@@ -234,9 +234,7 @@ def _phrasings(sentence: str) -> Phrasings:
 
 
 def _equation(step: re.Match) -> str:
-    target, left, operator, right = (
-        part if part in "+-*/" or part.isdigit() else f"{{{part}}}" for part in step.groups()
-    )
+    target, left, operator, right = (part if part in "+-*/" or part.isdigit() else f"{{{part}}}" for part in step.groups())
     return f"{left} {operator} {right} = {target}"
 
 
@@ -244,9 +242,6 @@ _STORY_PLANS = {s.family: (_parse(s.given, s.question, s.solution), s.group) for
 _EVENT_PLANS = tuple(_parse(e.given, (e.question,), e.solution) for e in EVENTS)
 _CHAIN_START, _CHAIN_END = _phrasings(CHAIN_START), _phrasings(CHAIN_END)
 _ITEMS = {group: items.split() for group, items in ITEMS.items()}
-_PEOPLE = {
-    split: [(name, gender) for gender, names in by_gender.items() for name in names.split()]
-    for split, by_gender in NAMES.items()
-}
+_PEOPLE = {split: [(name, gender) for gender, names in by_gender.items() for name in names.split()] for split, by_gender in NAMES.items()}
 _PLURAL_SLOTS = {"box": "boxes", "beast": "beasts", "bird": "birds", "kin": "kins"}
 _POOLS = tuple((slot, _PLURAL_SLOTS[slot], pool) for slot, pool in POOLS.items())

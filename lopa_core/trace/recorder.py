@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import datetime, timezone
-from typing import Sequence
+from datetime import UTC, datetime
 
 from ..decode.loop import decode
 from ..decode.round import Outcome, Round
@@ -60,7 +60,7 @@ class Recorder:
         return Trace(
             model=model, decoder=decoder, settings=asdict(self.settings), prompt=prompt, prompt_tokens=len(self.prompt),
             eos_id=eos, mask_id=config.mask_id, rounds=tuple(self.rounds), tokens=tuple(self.tokens), reason=self.reason,
-            text=text, hardware=hardware, recorded=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            text=text, hardware=hardware, recorded=datetime.now(UTC).isoformat(timespec="seconds"),
             pieces={token: tokenizer.piece(token) for token in sorted(seen)} if tokenizer else {},
         )  # fmt: skip
 

@@ -79,3 +79,10 @@ class Trace:
     hardware: str
     recorded: str
     pieces: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """Generated token ids; cut behind the first end-of-text where the settings stop there."""
+        if self.settings.get("stop_at_eos") and self.eos_id in self.tokens:
+            return self.tokens[: self.tokens.index(self.eos_id) + 1]
+        return self.tokens

@@ -64,9 +64,8 @@ def run(trainer: Trainer, folder: Path, log: Path) -> None:
                 if not math.isnan(value):
                     smooth[key] = value if key not in smooth else smooth[key] + 0.03 * (value - smooth[key])
             bar.update()
-            bar.set_postfix_str(
-                f"loss {smooth['loss']:.3f}, right results {smooth.get('results', 0):.2f}, {smooth['tokens'] / smooth['seconds']:.0f} tokens/s"
-            )
+            speed = f"{smooth['tokens'] / smooth['seconds']:.0f} tokens/s"
+            bar.set_postfix_str(f"loss {smooth['loss']:.3f}, right results {smooth.get('results', 0):.2f}, {speed}")
             if trainer.step % SAVE_EVERY == 0 or trainer.step == total:
                 trainer.save(folder)
                 with log.open("a") as file:

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import torch
 import torch.nn.functional as F
-from safetensors.torch import load_file, save_file
+from safetensors import safe_open
+from safetensors.torch import save_file
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
@@ -106,9 +107,11 @@ class Trainer:
         save_file({k: v.contiguous() for k, v in tensors.items()}, folder / "training.tmp", metadata=note)
         (folder / "training.tmp").replace(folder / "training.safetensors")
 
-    def resume(self, folder: Path, step: int) -> None:
-        """Continue from `save`. The optimizers must be those of the same recipe."""
-        tensors = load_file(folder / "training.safetensors")
+    def resume(self, folder: Path) -> None:
+        """Continue from `save` at its step. The recipe may have changed in its rates and numbers of steps."""
+        with safe_open(folder / "training.safetensors", framework="pt") as file:
+            self.step = int(file.metadata()["step"])
+            tensors = {key: file.get_tensor(key) for key in file.keys()}
         with torch.no_grad():
             for name, value in self.network.named_parameters():
                 value.copy_(tensors[f"weights/{name}"])
@@ -121,7 +124,6 @@ class Trainer:
                 index, name = key.removeprefix(prefix).split("/")
                 state["state"].setdefault(int(index), {})[name] = tensors[key]
             optimizer.load_state_dict(state)
-        self.step = step
 
 
 def optimizers(network: Transformer, recipe: Recipe) -> list[torch.optim.Optimizer]:

@@ -1,0 +1,15 @@
+# The demo in a container: `docker build -t lopa . && docker run -p 7860:7860 lopa`
+FROM python:3.12-slim
+
+RUN useradd -m -u 1000 user
+USER user
+ENV PATH=/home/user/.local/bin:$PATH PYTHONUNBUFFERED=1 GRADIO_ANALYTICS_ENABLED=False
+WORKDIR /home/user/app
+
+COPY --chown=user requirements.txt constraints.txt ./
+RUN pip install --no-cache-dir --user -r requirements.txt -c constraints.txt
+COPY --chown=user . .
+
+EXPOSE 7860
+HEALTHCHECK --start-period=60s CMD python -c "import urllib.request as r; r.urlopen('http://127.0.0.1:7860/', timeout=5)"
+CMD ["python", "app.py", "--host", "0.0.0.0", "--port", "7860"]

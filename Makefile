@@ -1,0 +1,31 @@
+# make run: the page on http://127.0.0.1:7860.  make test: the tests.  make check: the linter.
+PYTHON ?= python3
+VENV ?= .venv
+PORT ?= 7860
+BIN = $(VENV)/bin
+
+.PHONY: run test check clean
+
+run: $(VENV)/run.stamp
+	$(BIN)/python app.py --port $(PORT)
+
+test: $(VENV)/dev.stamp
+	$(BIN)/python -m pytest
+
+check: $(VENV)/dev.stamp
+	$(BIN)/ruff check .
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed: give one with PYTHON=/path/to/python3.12")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/run.stamp: requirements.txt constraints.txt | $(VENV)/bin/python
+	$(BIN)/python -m pip install -r requirements.txt -c constraints.txt
+	touch $@
+
+$(VENV)/dev.stamp: tests/requirements.txt requirements.txt constraints.txt | $(VENV)/bin/python
+	$(BIN)/python -m pip install -r tests/requirements.txt -c constraints.txt
+	touch $@ $(VENV)/run.stamp
+
+clean:
+	rm -rf $(VENV) .pytest_cache .hypothesis .ruff_cache

@@ -1,0 +1,65 @@
+"""The command line: `python -m lopa_core COMMAND --help`.
+
+Bad input ends with exit code 2 and one sentence on standard error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+COMMANDS = {
+    "decode": "one prompt through one decoder",
+    "compare": "one prompt through several decoders, side by side",
+    "bench": "decoders on held-out problems with checkable answers",
+    "bench-rounds": "time per round against the number of branches",
+    "trace": "what a saved trace holds",
+    "verify": "check the decoders against a file of conformance cases",
+}
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse that answers a wrong flag with one sentence."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    argv = list(sys.argv[1:] if argv is None else argv)
+    parser = Parser(prog="python -m lopa_core", description="Decoders for diffusion language models: baseline and LoPA, side by side.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, about in COMMANDS.items():
+        commands.add_parser(name, help=about, description=about.capitalize() + ".")
+    if not argv or argv[0] not in COMMANDS:
+        parser.parse_args(argv)  # prints help or says what is wrong
+    return run(argv[0], argv[1:])
+
+
+def run(name: str, argv: Sequence[str]) -> int:
+    """Run one command; only its own module is imported, so that --help answers at once."""
+    from importlib import import_module
+
+    from .decode.settings import SettingsError
+    from .model.errors import ModelError
+    from .trace.files import TraceError
+
+    command = import_module(f".commands.{name.replace('-', '_')}", __package__)
+    parser = Parser(prog=f"python -m lopa_core {name}", description=f"{COMMANDS[name].capitalize()}.")
+    command.configure(parser)
+    try:
+        return command.run(parser.parse_args(argv))
+    except (ModelError, SettingsError, TraceError) as error:
+        print(f"lopa_core: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"lopa_core: {error.filename or 'a file'}: {error.strerror}.", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

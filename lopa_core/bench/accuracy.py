@@ -1,0 +1,60 @@
+"""Decoders on a task with checkable answers: accuracy beside rounds, branch-forwards, tokens and seconds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from ..decode.settings import DecodeSettings
+from ..runtime.local import LocalEngine
+from ..runtime.session import Model
+from ..tasks.word_problems import Problem, is_correct
+from ..trace.metrics import Metrics, measure, total
+from ..trace.recorder import Recorder
+
+
+@dataclass(slots=True)
+class Result:
+    """One decoder on the problems so far."""
+
+    decoder: str
+    settings: DecodeSettings
+    right: int = 0
+    metrics: list[Metrics] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, object]:
+        """Sums over all problems, ratios of sums, accuracy in percent with its 95 % interval."""
+        count = len(self.metrics)
+        low, high = interval(self.right, count)
+        accuracy = {"accuracy": 100 * self.right / count, "accuracy_low": 100 * low, "accuracy_high": 100 * high}
+        return {"decoder": self.decoder, "problems": count} | accuracy | total(self.metrics).as_dict()
+
+
+def run(
+    model: Model, problems: Sequence[Problem], lanes: dict[str, DecodeSettings], progress: Callable[[], None] = lambda: None
+) -> list[Result]:
+    """Every problem through every decoder, one after the other; `progress` is called after each decode."""
+    engine = LocalEngine(model.network)
+    results = [Result(name, settings) for name, settings in lanes.items()]
+    for problem in problems:
+        prompt = model.tokenizer.encode_prompt(problem.question)
+        for result in results:
+            recorder = Recorder(prompt, engine, result.settings)
+            while recorder.step():
+                pass
+            trace = recorder.trace(model=model.name, decoder=result.decoder, prompt="", tokenizer=model.tokenizer, hardware="")
+            result.right += is_correct(trace.text, problem)
+            result.metrics.append(measure(trace))
+            progress()
+    return results
+
+
+def interval(right: int, count: int, z: float = 1.96) -> tuple[float, float]:
+    """Wilson's 95 % interval of a share."""
+    if not count:
+        return 0.0, 1.0
+    share = right / count
+    centre = share + z * z / (2 * count)
+    spread = z * math.sqrt(share * (1 - share) / count + z * z / (4 * count * count))
+    return max(0.0, (centre - spread) / (1 + z * z / count)), min(1.0, (centre + spread) / (1 + z * z / count))

@@ -1,0 +1,56 @@
+"""`bench-rounds`: time per round against the number of lookahead branches, in one run."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict, replace
+
+import numpy as np
+
+from ..bench.rounds import RoundTime, time_rounds
+from ..decode.settings import SettingsError
+from . import options
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    numbers = "0,1,3,7"
+    parser.add_argument("--lookaheads", default=numbers, metavar=numbers, help=f"numbers k, ratios are to the first (default {numbers})")
+    parser.add_argument("--prompt-length", type=int, default=32, metavar="N", help="tokens of the random prompt (default 32)")
+    parser.add_argument("--repeats", type=int, default=5, metavar="N", help="runs of each, the median is shown (default 5)")
+    options.add_model(parser)
+    options.add_settings(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def run(args: argparse.Namespace) -> int:
+    try:
+        numbers = [int(part) for part in args.lookaheads.split(",")]
+    except ValueError:
+        raise SettingsError(f"--lookaheads takes whole numbers with commas between them, not {args.lookaheads!r}.") from None
+    if args.repeats < 1 or args.prompt_length < 1:
+        raise SettingsError("--repeats and --prompt-length must be 1 or more.")
+    settings = options.read_settings(args, options.model_folder(args))
+    model = options.read_model(args)
+    prompt = np.random.default_rng(settings.seed).integers(model.network.config.vocab_size, size=args.prompt_length).tolist()
+    times = time_rounds(model.network, prompt, [replace(settings, lookahead=number) for number in numbers], args.repeats)
+    if args.json:
+        rows = [as_row(each, times[0]) for each in times]
+        print(json.dumps({"model": model.name, "hardware": model.hardware, "results": rows}))
+    else:
+        show(times, model.hardware)
+    return 0
+
+
+def as_row(time: RoundTime, first: RoundTime) -> dict[str, float]:
+    derived = {"host": time.host, "outside_network_share": time.outside_network_share, "ratio": time.milliseconds / first.milliseconds}
+    return asdict(time) | derived
+
+
+def show(times: list[RoundTime], hardware: str) -> None:
+    """A Markdown table, milliseconds per round."""
+    print(f"{hardware}\n\n| k | rounds | ms/round | ratio | network | observation | host | outside the network |")
+    print("|---|---|---|---|---|---|---|---|")
+    for each in times:
+        parts = f"{each.network:.2f} | {each.observation:.2f} | {each.host:.2f} | {100 * each.outside_network_share:.0f} %"
+        print(f"| {each.lookahead} | {each.rounds} | {each.milliseconds:.2f} | {each.milliseconds / times[0].milliseconds:.2f} | {parts} |")

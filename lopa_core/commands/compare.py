@@ -1,0 +1,65 @@
+"""`compare`: one prompt through several decoders, with the numbers side by side."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from ..decode.settings import DECODERS, SettingsError
+from ..runtime.race import Race
+from ..trace.files import save
+from . import options
+from .decode import result
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    options.add_prompt(parser)
+    options.add_model(parser)
+    add_decoders(parser, "confidence,lopa")
+    options.add_settings(parser)
+    parser.add_argument("--trace", metavar="FILE", help="save every round of all decoders")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def add_decoders(parser: argparse.ArgumentParser, default: str) -> None:
+    parser.add_argument("--decoders", default=default, help=f"with commas between them, of {', '.join(DECODERS)} (default {default})")
+
+
+def read_decoders(args: argparse.Namespace, settings) -> dict:
+    """{name: settings} of --decoders."""
+    names = [name.strip() for name in args.decoders.split(",") if name.strip()]
+    if not names:
+        raise SettingsError(f"--decoders names none: take some of {', '.join(DECODERS)}.")
+    return {name: settings.decoder(name) for name in names}
+
+
+def run(args: argparse.Namespace) -> int:
+    lanes = read_decoders(args, options.read_settings(args, options.model_folder(args)))
+    model = options.read_model(args)
+    text, prompt = options.read_prompt(args, model)
+    race = Race(model.network, prompt, lanes)
+    for _ in race.run():
+        pass
+    traces = [
+        recorder.trace(model=model.name, decoder=name, prompt=text, tokenizer=model.tokenizer, hardware=model.hardware)
+        for name, recorder in race.recorders.items()
+    ]
+    if args.trace:
+        save(traces, args.trace)
+    rows = [{"decoder": trace.decoder} | result(trace) for trace in traces]
+    if args.json:
+        print(json.dumps({"prompt": text, "model": model.name, "hardware": model.hardware, "results": rows}))
+    else:
+        show(rows)
+    return 0
+
+
+def show(rows: list[dict]) -> None:
+    for row in rows:
+        print(f"{row['decoder']}: {row['text'].strip() or ' '.join(map(str, row['ids']))}\n")
+    print(f"{'decoder':<12}{'tokens':>8}{'passes':>8}{'branches':>10}{'TPF':>7}{'seconds':>9}{'tokens/s':>10}")
+    for row in rows:
+        print(
+            f"{row['decoder']:<12}{row['tokens']:>8}{row['rounds']:>8}{row['branch_forwards']:>10}"
+            f"{row['tpf']:>7.2f}{row['seconds']:>9.3f}{row['tokens_per_second']:>10.1f}"
+        )

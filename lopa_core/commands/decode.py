@@ -1,0 +1,47 @@
+"""`decode`: one prompt through one decoder."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from ..decode.settings import DECODERS
+from ..runtime.local import LocalEngine
+from ..trace.files import save
+from ..trace.metrics import measure
+from ..trace.recorder import Recorder
+from ..trace.trace import Trace
+from . import options
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    options.add_prompt(parser)
+    options.add_model(parser)
+    parser.add_argument("--decoder", choices=DECODERS, default="lopa")
+    options.add_settings(parser)
+    parser.add_argument("--trace", metavar="FILE", help="save every round")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def run(args: argparse.Namespace) -> int:
+    settings = options.read_settings(args, options.model_folder(args)).decoder(args.decoder)
+    model = options.read_model(args)
+    text, prompt = options.read_prompt(args, model)
+    recorder = Recorder(prompt, LocalEngine(model.network), settings)
+    while recorder.step():
+        pass
+    trace = recorder.trace(model=model.name, decoder=args.decoder, prompt=text, tokenizer=model.tokenizer, hardware=model.hardware)
+    if args.trace:
+        save([trace], args.trace)
+    if args.json:
+        print(json.dumps(result(trace)))
+        return 0
+    numbers = measure(trace)
+    print(trace.text.strip() if model.tokenizer else " ".join(map(str, trace.ids)))
+    print(f"\n{numbers.tokens} tokens in {numbers.rounds} forward passes ({numbers.tpf:.2f} per pass), {numbers.branch_forwards} rows")
+    return 0
+
+
+def result(trace: Trace) -> dict[str, object]:
+    """What a finished decode gave, with its metrics, as JSON data."""
+    return {"text": trace.text, "ids": trace.ids, "reason": trace.reason} | measure(trace).as_dict()

@@ -1,0 +1,127 @@
+"""Flags shared by the commands: a model, a prompt, and one flag for every decode setting."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ..decode.settings import ATTENTIONS, CONFIDENCES, SELECTIONS, DecodeSettings, SettingsError
+from ..model.errors import ModelError
+from ..model.presets import DEFAULT, PRESETS, settings_for
+from ..runtime.session import Model, open_model
+
+LONGEST_PROMPT_FILE = 2**20
+
+HELP = {
+    "max_new_tokens": "slots to generate",
+    "block_size": "slots per block",
+    "tau_add": "filled share of the last block that opens one more",
+    "tau_act": "filled share of a block that makes the next one fully active",
+    "tau_conf": "fill masks with a higher probability (Eq. 1)",
+    "selection": "which masks a round fills",
+    "lookahead": "k, lookahead branches beside the anchor",
+    "confidence_floor": "smallest probability of a lookahead token; 0 is the paper's LoPA",
+    "confidence": "what ranks masks and branches",
+    "score_tail_fraction": "share of least confident masks that a branch score averages",
+    "score_creation_weight": "weight of the tried token's own confidence in a branch score",
+    "attention": "what a window token sees of later blocks",
+    "temperature": "0 takes the most probable token",
+    "seed": "of the sampling",
+    "eos_token_id": "end-of-text token instead of the checkpoint's own",
+    "stop_at_eos": "stop once the text has ended, and cut there",
+    "allow_mask_token": "let the mask id be predicted, as the official code does",
+    "refresh_boundary": "predict the first slot behind the cache anew each round",
+    "duplicate_anchor": "run the anchor twice where nothing is left to look ahead at, as the official code does",
+    "round_down": "drop slots that fill no whole block, as the official code does",
+    "max_rounds": "stop after so many rounds",
+}
+CHOICES = {"selection": SELECTIONS, "confidence": CONFIDENCES, "attention": ATTENTIONS}
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("model")
+    group.add_argument("--model", type=Path, metavar="DIR", help="checkpoint folder (default: the embedded model)")
+    group.add_argument("--adapter", type=Path, metavar="DIR", help="peft LoRA folder to merge")
+    group.add_argument("--device", default="cpu", help="cpu, cuda, cuda:1 ... (default cpu)")
+    group.add_argument("--dtype", choices=("float32", "bfloat16", "float64"), default="float32")
+    group.add_argument("--threads", type=int, default=0, help="CPU threads (default: torch's choice)")
+
+
+def add_prompt(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("prompt (one of)").add_mutually_exclusive_group(required=True)
+    group.add_argument("--prompt", metavar="TEXT")
+    group.add_argument("--prompt-file", type=Path, metavar="FILE", help="a text file in UTF-8")
+    group.add_argument("--prompt-ids", metavar="1,2,3", help="token ids, no template")
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """One flag per field of DecodeSettings, and --reference for the official code's choices."""
+    group = parser.add_argument_group("decoding (defaults are the model's preset)")
+    for field in fields(DecodeSettings):
+        flag = f"--{field.name.replace('_', '-')}"
+        text = f"{HELP[field.name]} (default {field.default})"
+        if isinstance(field.default, bool):
+            group.add_argument(flag, action=argparse.BooleanOptionalAction, default=None, help=text)
+        else:
+            kind = float if isinstance(field.default, float) else str if field.name in CHOICES else int
+            group.add_argument(flag, type=kind, choices=CHOICES.get(field.name), default=None, help=text)
+    group.add_argument("--reference", action="store_true", help="the official code's choices wherever ours differ")
+
+
+def read_settings(args: argparse.Namespace, folder: Path) -> DecodeSettings:
+    """Preset of the model, then the flags that were given, then --reference."""
+    given = {field.name: getattr(args, field.name) for field in fields(DecodeSettings)}
+    chosen: dict[str, Any] = settings_for(folder) | {name: value for name, value in given.items() if value is not None}
+    if args.reference:
+        return DecodeSettings(**chosen | {"round_down": True}).reference()
+    return DecodeSettings(**chosen)
+
+
+def read_model(args: argparse.Namespace) -> Model:
+    """Load what --model names. Raises ModelError, also for a device that is not there."""
+    if args.threads < 0:
+        raise ModelError("--threads must be 1 or more.")
+    if args.threads:
+        torch.set_num_threads(args.threads)
+    try:
+        torch.empty(0, device=args.device)
+    except (RuntimeError, AssertionError) as error:
+        raise ModelError(f"Device {args.device!r} cannot be used: {str(error).splitlines()[0]}") from None
+    return open_model(model_folder(args), adapter=args.adapter, device=args.device, dtype=getattr(torch, args.dtype))
+
+
+def model_folder(args: argparse.Namespace) -> Path:
+    return args.model or PRESETS[DEFAULT].folder
+
+
+def read_prompt(args: argparse.Namespace, model: Model) -> tuple[str, list[int]]:
+    """(text, token ids) of the prompt. Raises SettingsError if it cannot be read."""
+    if args.prompt_ids is not None:
+        try:
+            return "", [int(part) for part in args.prompt_ids.split(",")]
+        except ValueError:
+            raise SettingsError(f"--prompt-ids takes whole numbers with commas between them, not {args.prompt_ids!r}.") from None
+    text = args.prompt if args.prompt is not None else read_text(args.prompt_file)
+    if not text.strip():
+        raise SettingsError("The prompt is empty: give at least one word.")
+    if model.tokenizer is None:
+        raise SettingsError(f"{model.name} has no tokenizer.json, so it takes token ids: give --prompt-ids.")
+    try:
+        return text, model.tokenizer.encode_prompt(text)
+    except UnicodeEncodeError:
+        raise SettingsError("The prompt is not valid UTF-8 text.") from None
+
+
+def read_text(path: Path) -> str:
+    try:
+        if path.stat().st_size > LONGEST_PROMPT_FILE:
+            raise SettingsError(f"{path} is larger than {LONGEST_PROMPT_FILE // 2**20} MB, which is no prompt.")
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise SettingsError(f"{path} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise SettingsError(f"{path} is not text in UTF-8.") from None

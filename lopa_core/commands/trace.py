@@ -1,0 +1,46 @@
+"""`trace`: what a saved trace holds."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from ..trace.files import read
+from ..trace.metrics import measure
+from ..trace.trace import Trace
+from .decode import result
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", type=Path, metavar="FILE", help="written by decode --trace or compare --trace")
+    parser.add_argument("--rounds", action="store_true", help="one line per round")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def run(args: argparse.Namespace) -> int:
+    traces = read(args.file)
+    if args.json:
+        print(json.dumps({"traces": [summary(trace) for trace in traces]}))
+        return 0
+    for trace in traces:
+        numbers = measure(trace)
+        print(f"{trace.decoder} on {trace.model}, {trace.hardware}, {trace.recorded}: {trace.reason}")
+        print(f"  {numbers.tokens} tokens, {numbers.rounds} rounds, {numbers.branch_forwards} branch-forwards, TPF {numbers.tpf:.2f}")
+        print(f"  {trace.text.strip()!r}")
+        if args.rounds:
+            show_rounds(trace)
+    return 0
+
+
+def summary(trace: Trace) -> dict[str, object]:
+    names = ("decoder", "model", "prompt", "hardware", "recorded", "settings")
+    return {name: getattr(trace, name) for name in names} | result(trace)
+
+
+def show_rounds(trace: Trace) -> None:
+    for index, each in enumerate(trace.rounds):
+        best = each.branches[each.winner]
+        won = "anchor" if best.anchor else f"lookahead at slot {best.slot}"
+        written = " ".join(f"{slot}:{trace.pieces.get(token, token)!r}" for slot, token, _ in each.committed)
+        print(f"  {index:>4} {len(each.branches)} rows, {won} ({best.score:.3f}), {len(each.committed)} tokens: {written}")
