@@ -137,7 +137,7 @@ STORIES = (
         "How many more {item} does {name} have than {friend}?"), (
         "{name} has [t=a*b] {item}.",
         "{friend} has [u=c*d] {item}.",
-        "So {name} has [r=t-u] more {item} than {friend}.")),
+        "{name} has [r=t-u] more {item} than {friend}.")),
     Story("ages", "toys", "a=4-9 b=3-8 c=2-30", (
         "{name} is {a} years old and likes to play with {item}.|{name}, who loves {item}, is {a} years old.",
         "{Their} {kin} is {b} years older than {name}.|{name} has a {kin} who is {b} years older.",
@@ -188,7 +188,7 @@ STORIES = (
         "The big tickets cost [t=c*a] dollars.",
         "The small tickets cost [u=d*b] dollars.",
         "All tickets cost [v=t+u] dollars.",
-        "So {name} has [r=e-v] dollars left.")),
+        "{name} has [r=e-v] dollars left.")),
     Story("packing", "fruit", "a=5-60 b=2-40 n=2-12 k=2-12", (
         "{name} has {a} {item} and gets {b} more {item} from {friend}.|{name} picks {a} {item}, and {friend} brings {b} more {item}.",
         "{They} puts the {item} into {boxes} with {n} {item} in each {box}.|{They} puts {n} {item} into each {box}.",
@@ -196,7 +196,7 @@ STORIES = (
         "How many {item} are not packed?|How many {item} are not in {boxes}?"), (
         "{name} has [t=a+b] {item}.",
         "The {k} {boxes} hold [u=k*n] {item}.",
-        "So [r=t-u] {item} are not packed.")),
+        "[r=t-u] {item} are not packed.")),
     Story("walking", "finds", "a=2-6 b=2-9 c=2-30", (
         "{name} walks {a} miles to school and looks for {item} on the way.|To get to school, {name} walks {a} miles past fields.",
         "Every day {they} makes this walk twice, once there and once back.|{They} takes this walk twice a day.",
@@ -212,7 +212,7 @@ STORIES = (
         "How many more {item} does {name} need?"), (
         "The vans carry [t=a*b] children.",
         "With the teachers, there are [u=t+c] people.",
-        "So {name} needs [r=u-d] more {item}.")),
+        "{name} needs [r=u-d] more {item}.")),
     Story("aquarium", "finds", "a=2-9 b=2-12 c=2-20 d=2-20 e=2-30", (
         "{name} has a shop with {a} tanks, and each tank has {b} fish and some {item}.|In the shop of {name} there are {a} tanks with {b} fish each.",
         "On Saturday {they} sells {c} fish, and on Sunday {they} sells {d} fish.|{They} sells {c} fish on Saturday and {d} fish on Sunday.",
@@ -249,8 +249,14 @@ STORIES = (
         "The friends get [t=a*b] {item}.",
         "They also get [u=a*c] {other}.",
         "That makes [v=t+u] toys.",
-        "So {name} needs [r=v-d] more toys.")),
+        "{name} needs [r=v-d] more toys.")),
 )
+
+# What may stand in front of a step: nothing most of the time. Which of several right words comes is not for a
+# decoder to be sure of, and that is where a lookahead helps without costing accuracy.
+OPENERS = ("First, ", "To start, ")
+LINKS = ("Then ", "Next, ", "After that, ")
+CLOSERS = ("So ", "Finally, ", "In the end, ")
 
 CHAIN_START = "{name} has {start} {item}.|At first {name} has {start} {item} at home."
 CHAIN_END = "How many {item} does {name} have now?|How many {item} does {name} have in the end?"

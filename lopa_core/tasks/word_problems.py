@@ -17,16 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from lopa_core.tasks.stories import (
-    CHAIN_END,
-    CHAIN_START,
-    EVENTS,
-    ITEMS,
-    NAMES,
-    POOLS,
-    PRONOUNS,
-    STORIES,
-)
+from .stories import CHAIN_END, CHAIN_START, CLOSERS, EVENTS, ITEMS, LINKS, NAMES, OPENERS, POOLS, PRONOUNS, STORIES
 
 SPLITS = ("train", "test")
 CHAIN = "chain"
@@ -36,6 +27,7 @@ MAX_NUMBER, MIN_NUMBER = 100, 2
 MAX_FACTOR, MAX_DIVISOR = 12, 10
 MAX_STEPS = 5
 MAX_QUESTION_WORDS, MAX_SOLUTION_WORDS = 75, 62
+LINK_SHARE = 0.35  # of the solution's steps have a linking word
 SKEW = 1.4  # exponent > 1 makes small given numbers more likely
 
 _STEP = re.compile(r"\[(\w+)=(\w+)([-+*/])(\w+)\]")
@@ -135,9 +127,9 @@ def _draw_story(rng: random.Random, family: str, split: str) -> Problem | None:
     if held_out_numbers(family, numbers) != (split == "test"):
         return None
     slots = _draw_words(rng, split, group) | values
-    solution = _write(rng, plan.solution, slots)
+    steps = [(phrasings, slots) for phrasings in plan.solution]
     answer = values[plan.steps[-1].target]
-    return _finish(_write(rng, plan.question, slots), solution, answer, family)
+    return _finish(_write(rng, plan.question, slots), _explain(rng, steps), answer, family)
 
 
 def _draw_chain(rng: random.Random, family: str, split: str) -> Problem | None:
@@ -156,13 +148,13 @@ def _draw_chain(rng: random.Random, family: str, split: str) -> Problem | None:
     if held_out_numbers(family, tuple(numbers)) != in_test:
         return None
     words = _draw_words(rng, split, rng.choice(tuple(ITEMS))) | {"start": start}
-    question, solution = [_write(rng, (_CHAIN_START,), words)], []
+    question, steps = [_write(rng, (_CHAIN_START,), words)], []
     for plan, values in links:
         slots = words | values
         question.append(_write(rng, plan.question, slots))
-        solution.append(_write(rng, plan.solution, slots))
+        steps += [(phrasings, slots) for phrasings in plan.solution]
     question.append(_write(rng, (_CHAIN_END,), words))
-    return _finish(" ".join(question), " ".join(solution), before, family)
+    return _finish(" ".join(question), _explain(rng, steps), before, family)
 
 
 def _draw_event(rng: random.Random, before: int) -> tuple[Plan, dict[str, int]]:
@@ -205,6 +197,19 @@ def _draw_words(rng: random.Random, split: str, group: str) -> dict[str, str]:
 def _write(rng: random.Random, sentences: tuple[Phrasings, ...], slots: dict) -> str:
     chosen = (s[0] if len(s) == 1 else s[int(rng.random() * len(s))] for s in sentences)
     return " ".join(chosen).format_map(slots)
+
+
+def _explain(rng: random.Random, steps: list[tuple[Phrasings, dict]]) -> str:
+    """The steps as sentences, some with a word like "Then" in front."""
+    told = []
+    for number, (phrasings, slots) in enumerate(steps):
+        sentence = _write(rng, (phrasings,), slots)
+        if rng.random() < LINK_SHARE:
+            choices = OPENERS if number == 0 else CLOSERS if number == len(steps) - 1 else LINKS
+            starts_with_name = phrasings[0].startswith(("{name}", "{friend}"))
+            sentence = rng.choice(choices) + (sentence if starts_with_name else sentence[0].lower() + sentence[1:])
+        told.append(sentence)
+    return " ".join(told)
 
 
 def _finish(question: str, solution: str, answer: int, family: str) -> Problem:
