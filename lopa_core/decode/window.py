@@ -79,7 +79,8 @@ def look(branches: Sequence[Branch], settings: DecodeSettings, *, shifted: bool,
     """Lay out one forward. All branches share the committed prefix and the span that is to be committed."""
     first = branches[0].canvas
     boundary = first.committed > 0 and shifted  # the row before the window predicts its first slot
-    refresh = boundary and settings.refresh_boundary
+    # under block-causal attention that row sees nothing of the window, so the remembered prediction is exact
+    refresh = boundary and settings.refresh_boundary and settings.attention == "full"
     start = first.committed - refresh
     ends = np.array([branch.canvas.end for branch in branches])
     width = int(ends.max()) - start

@@ -60,7 +60,8 @@ class LocalEngine:
         """What each row may see; None where every row sees all of its prefix and window."""
         end = window.start + window.tokens.shape[1]
         if self.settings.attention == "block_causal":
-            return block_causal_mask(window.start, end, window.prompt, window.block_size, self.device)
+            one_block = window.start >= window.prompt and end - window.start <= window.block_size
+            return None if one_block else block_causal_mask(window.start, end, window.prompt, window.block_size, self.device)
         if window.even:
             return None
         return padding_mask(torch.from_numpy(window.ends).to(self.device), end)

@@ -45,7 +45,10 @@ def main() -> int:
     trainer = Trainer(network, tokenizer, recipe, compile=compile, device=torch.device(args.device))
     if started:
         trainer.resume(folder)
-    run(trainer, folder, args.out / "log.jsonl")
+    last = min(args.until or recipe.steps, recipe.steps)
+    run(trainer, folder, args.out / "log.jsonl", last)
+    if last < recipe.steps:
+        return 0
     with torch.no_grad():
         for name, value in network.named_parameters():
             value.copy_(trainer.average[name])
@@ -53,9 +56,8 @@ def main() -> int:
     return 0
 
 
-def run(trainer: Trainer, folder: Path, log: Path) -> None:
-    """Train to the recipe's last step with a progress bar; a checkpoint every SAVE_EVERY steps and on interrupt."""
-    total = trainer.recipe.steps
+def run(trainer: Trainer, folder: Path, log: Path, total: int) -> None:
+    """Train up to step `total` with a progress bar; a checkpoint every SAVE_EVERY steps and at the end."""
     smooth: dict[str, float] = {}
     with tqdm(total=total, initial=trainer.step, unit="step", dynamic_ncols=True, mininterval=5) as bar:
         while trainer.step < total:
@@ -109,6 +111,7 @@ def initialise(network: Transformer) -> None:
 def parse(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m lopa_core.training", description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, required=True, help="folder for the model, its checkpoint and its log")
+    parser.add_argument("--until", type=int, metavar="STEP", help="stop there, to go on with --resume in another sitting")
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoint in --out")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--threads", type=int, default=0, help="CPU threads (default: torch's choice)")

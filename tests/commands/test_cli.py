@@ -1,0 +1,156 @@
+"""The command line as a user types it: results as JSON, and one sentence with exit code 2 for bad input."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from lopa_core.__main__ import COMMANDS, main
+
+from ..helpers.models import CONFORMANCE, MODELS
+
+DREAM = ["--model", str(MODELS / "dream-a")]
+IDS = ["--prompt-ids", "165,485,77,202,333,24,37"]
+SHORT = ["--max-new-tokens", "32", "--block-size", "16"]
+
+
+def call(capsys, *argv: str) -> tuple[int, str, str]:
+    """(exit code, standard output, standard error) of one command."""
+    try:
+        code = main([str(each) for each in argv])
+    except SystemExit as stop:
+        code = stop.code
+    seen = capsys.readouterr()
+    return code, seen.out, seen.err
+
+
+def call_json(capsys, *argv: str) -> dict:
+    code, out, _ = call(capsys, *argv, "--json")
+    assert code == 0
+    return json.loads(out)
+
+
+@pytest.mark.parametrize("name", [None, *COMMANDS])
+def test_help_explains_itself(capsys, name):
+    code, out, _ = call(capsys, *([name] if name else []), "--help")
+    assert code == 0 and "usage: python -m lopa_core" in out
+
+
+def test_every_setting_of_the_conformance_table_is_a_flag(capsys):
+    case = json.loads((CONFORMANCE / "lopa.json").read_text())["cases"][0]
+    _, out, _ = call(capsys, "decode", "--help")
+    for name in case["settings"]:
+        assert f"--{name.replace('_', '-')}" in out
+
+
+def test_decode_with_the_official_choices_gives_the_official_ids(capsys):
+    cases = json.loads((CONFORMANCE / "lopa.json").read_text())["cases"]
+    case = next(each for each in cases if each["settings"]["decoder"] == "lopa" and each["settings"]["eos_token_id"] is None)
+    flags = [
+        part for name, value in case["settings"].items() if name != "eos_token_id" for part in (f"--{name.replace('_', '-')}", str(value))
+    ]
+    prompt = ",".join(map(str, case["prompt"]))
+    got = call_json(capsys, "decode", "--model", MODELS / case["model"], "--prompt-ids", prompt, *flags, "--reference")
+    assert (got["ids"], got["rounds"], got["branch_forwards"]) == (case["ids"], case["rounds"], case["branch_forwards"])
+
+
+def test_compare_prints_both_decoders_and_saves_their_traces(capsys, tmp_path):
+    path = tmp_path / "trace.json"
+    got = call_json(capsys, "compare", "--prompt", "Mia has 3 pens. She buys 4 more pens.", "--trace", path)
+    assert [row["decoder"] for row in got["results"]] == ["confidence", "lopa"]
+    for row in got["results"]:
+        assert {"text", "tokens", "rounds", "branch_forwards", "tpf", "seconds", "tokens_per_second"} <= row.keys()
+        assert row["tpf"] == pytest.approx(row["tokens"] / row["rounds"])
+    told = call_json(capsys, "trace", path)
+    assert [each["rounds"] for each in told["traces"]] == [row["rounds"] for row in got["results"]]
+    code, out, _ = call(capsys, "trace", path, "--rounds")
+    assert code == 0 and "rows, anchor" in out
+
+
+def test_bench_reports_every_decoder(capsys):
+    got = call_json(capsys, "bench", "--task", "word-problems", "--limit", "2", "--decoders", "vanilla,confidence,lopa", "--lookahead", "3")
+    assert [row["decoder"] for row in got["results"]] == ["vanilla", "confidence", "lopa"]
+    for row in got["results"]:
+        assert {"accuracy", "tpf", "rounds", "branch_forwards", "tokens", "seconds"} <= row.keys()
+        assert 0 <= row["accuracy_low"] <= row["accuracy"] <= row["accuracy_high"] <= 100
+    vanilla, confidence, lopa = got["results"]
+    assert vanilla["rounds"] > confidence["rounds"] >= lopa["rounds"]
+
+
+def test_bench_rounds_compares_to_the_first(capsys):
+    got = call_json(capsys, "bench-rounds", *DREAM, *SHORT, "--lookaheads", "0,2", "--repeats", "1")
+    assert got["results"][0]["ratio"] == 1
+    for row in got["results"]:
+        assert row["milliseconds"] == pytest.approx(row["network"] + row["observation"] + row["host"])
+
+
+def test_verify_counts_and_explains_failures(capsys, tmp_path):
+    cases = json.loads((CONFORMANCE / "d2f_llada.json").read_text())["cases"][:2]
+    cases[1]["ids"][3] ^= 1
+    path = tmp_path / "cases.json"
+    path.write_text(json.dumps({"cases": cases}))
+    code, out, _ = call(capsys, "verify", path, "--models", MODELS, "--json")
+    got = json.loads(out)
+    assert code == 1 and (got["passed"], got["failed"]) == (1, 1)
+    assert "slot 3" in got["failures"][0]["difference"]
+
+
+BAD = {
+    "empty prompt": (["decode", "--prompt", " "], "empty"),
+    "no such file": (["decode", "--prompt-file", "/nowhere.txt"], "/nowhere.txt"),
+    "ids that are no numbers": (["decode", *DREAM, "--prompt-ids", "1,x"], "whole numbers"),
+    "id outside the vocabulary": (["decode", *DREAM, "--prompt-ids", "1,9999"], "9999"),
+    "text without a tokenizer": (["decode", *DREAM, "--prompt", "hi"], "--prompt-ids"),
+    "prompt too long": (["decode", "--prompt", "pen " * 600], "shorten the prompt"),
+    "length 0": (["decode", *DREAM, *IDS, "--max-new-tokens", "0"], "max_new_tokens"),
+    "block does not divide": (["decode", *DREAM, *IDS, "--max-new-tokens", "50", "--block-size", "16"], "take 48 or 64"),
+    "block longer than the text": (["decode", *DREAM, *IDS, "--max-new-tokens", "8", "--block-size", "16"], "longer"),
+    "threshold above 1": (["decode", *DREAM, *IDS, "--tau-conf", "1.5"], "tau_conf"),
+    "threshold not a number": (["decode", *DREAM, *IDS, "--tau-add", "nan"], "tau_add"),
+    "negative lookahead": (["decode", *DREAM, *IDS, "--lookahead", "-1"], "lookahead"),
+    "unknown decoder": (["compare", *DREAM, *IDS, "--decoders", "lopa,magic"], "magic"),
+    "no decoder": (["compare", *DREAM, *IDS, "--decoders", ","], "--decoders"),
+    "unknown flag": (["decode", *DREAM, *IDS, "--bogus"], "--bogus"),
+    "unknown command": (["dance"], "dance"),
+    "no command": ([], "COMMAND"),
+    "no model": (["decode", "--model", "/nowhere", *IDS], "/nowhere"),
+    "no such device": (["decode", *DREAM, *IDS, "--device", "abacus"], "abacus"),
+    "limit 0": (["bench", "--limit", "0"], "--limit"),
+    "bench without a tokenizer": (["bench", *DREAM, "--limit", "1"], "tokenizer"),
+    "lookaheads no numbers": (["bench-rounds", *DREAM, "--lookaheads", "a"], "--lookaheads"),
+    "trace that is none": (["trace", str(CONFORMANCE / "lopa.json")], "not a trace"),
+    "cases that are none": (["verify", str(MODELS / "dream-a" / "config.json"), "--models", "."], "cases"),
+    "trace into no folder": (["decode", *DREAM, *IDS, *SHORT, "--trace", "/nowhere/trace.json"], "/nowhere"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_one_sentence_and_exit_code_2(capsys, name):
+    argv, words = BAD[name]
+    code, out, err = call(capsys, *argv)
+    assert code == 2
+    assert len(err.strip().splitlines()) == 1 and words in err
+    assert "Traceback" not in err and out == ""
+
+
+def test_a_file_that_is_not_utf8(capsys, tmp_path):
+    (tmp_path / "prompt.txt").write_bytes(b"caf\xe9")
+    code, _, err = call(capsys, "decode", "--prompt-file", tmp_path / "prompt.txt")
+    assert code == 2 and "UTF-8" in err
+
+
+def test_more_lookahead_branches_than_masks_is_fine(capsys):
+    got = call_json(capsys, "decode", *DREAM, *IDS, "--max-new-tokens", "4", "--block-size", "4", "--lookahead", "64")
+    assert got["slots_written"] == 4
+
+
+def test_other_scripts_decode_without_a_crash(capsys):
+    assert call_json(capsys, "decode", "--prompt", "日本語 🦜 שלום", "--max-new-tokens", "16")["rounds"] > 0
+
+
+def test_it_runs_as_a_module():
+    got = subprocess.run([sys.executable, "-m", "lopa_core", "--help"], capture_output=True, text=True, timeout=60)
+    assert got.returncode == 0 and "compare" in got.stdout

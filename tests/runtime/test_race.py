@@ -1,0 +1,50 @@
+"""The race: lanes take turns by their own clocks and end as they would alone."""
+
+import pytest
+import torch
+
+from lopa_core.runtime.local import LocalEngine
+from lopa_core.runtime.race import Race
+from lopa_core.trace.recorder import Recorder
+
+from ..helpers.models import conformance_network
+from ..helpers.traces import PROMPT, SMALL
+
+LANES = {"confidence": SMALL.decoder("confidence"), "lopa": SMALL}
+
+
+@pytest.fixture
+def race() -> Race:
+    return Race(conformance_network("dream-a", dtype=torch.float32), PROMPT, LANES)
+
+
+def test_each_lane_decodes_what_it_would_alone(race):
+    for _ in race.run():
+        pass
+    for name, recorder in race.recorders.items():
+        alone = Recorder(PROMPT, LocalEngine(race.recorders[name].engine.network), LANES[name])
+        while alone.step():
+            pass
+        assert recorder.tokens == alone.tokens
+        assert len(recorder.rounds) == len(alone.rounds)
+
+
+def test_the_lane_that_is_behind_goes_next(race):
+    """At the start of every round its lane's clock was the lowest of all running lanes."""
+    clocks = dict.fromkeys(LANES, 0.0)
+    for name, happened in race.run():
+        others = [clocks[other] for other in LANES if other != name and not race.recorders[other].done]
+        assert all(clocks[name] <= other for other in others)
+        clocks[name] = race.recorders[name].seconds
+        assert happened is race.recorders[name].rounds[-1]
+
+
+def test_warm_up_leaves_no_trace(race):
+    assert all(recorder.rounds == [] and recorder.seconds == 0 for recorder in race.recorders.values())
+
+
+def test_leaving_the_loop_stops_every_lane(race):
+    for count, _ in enumerate(race.run()):
+        if count == 4:
+            break
+    assert sum(len(recorder.rounds) for recorder in race.recorders.values()) == 5
