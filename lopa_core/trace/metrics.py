@@ -1,14 +1,4 @@
-"""The numbers of a decode, each defined once. Sums over sums, never means of ratios.
-
-rounds           forward passes: all branches of a round are one batched forward
-branch_forwards  rows run: branches summed over the rounds
-tokens           generated tokens up to and including the first end-of-text; mask slots are not tokens
-slots_written    all slots decided, also those behind the end of the text
-tpf              tokens / rounds
-seconds          on the decode's own clock, from the first round's start to the last one's end, after a warm-up
-tokens_per_second  tokens / seconds
-network_share    share of the seconds inside the network's forward
-"""
+"""The numbers of a decode, each defined once. Sums over sums, never means of ratios."""
 
 from __future__ import annotations
 
@@ -17,10 +7,21 @@ from dataclasses import asdict, dataclass
 
 from .trace import Trace
 
+DEFINITIONS = {
+    "rounds": "forward passes: all branches of a round are one batched forward",
+    "branch_forwards": "rows run: branches summed over the rounds",
+    "tokens": "generated tokens up to and including the first end-of-text; masked slots are not tokens",
+    "slots_written": "all slots decided, also those behind the end of the text",
+    "tpf": "tokens / rounds",
+    "seconds": "on the decode's own clock, from the first round's start to the last one's end, after a warm-up",
+    "tokens_per_second": "tokens / seconds",
+    "network_share": "share of the seconds inside the network's forward",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """Counts and times of one decode, or their sums over several."""
+    """Counts and times of one decode, or their sums over several. See DEFINITIONS."""
 
     rounds: int
     branch_forwards: int

@@ -1,0 +1,100 @@
+"""The settings panel: one widget per decode setting, each explained in a line, with the preset's values.
+
+Only builds components; what the settings mean is decode.settings' business.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gradio as gr
+
+from ..decode.settings import ATTENTIONS, CONFIDENCES, DecodeSettings
+from ..model.presets import PRESETS
+from .run import BASELINES, Shelf
+
+NAMES = (
+    "max_new_tokens", "block_size", "tau_conf", "confidence", "tau_add", "tau_act",
+    "lookahead", "confidence_floor", "attention", "temperature", "seed",
+)  # fmt: skip
+Widgets = dict[str, gr.components.Component]
+BASELINE_TITLES = {"confidence": "Confidence decoding", "vanilla": "One token per pass"}
+
+
+def defaults(model: str) -> dict[str, Any]:
+    """The values a model is shown with, by setting."""
+    preset = PRESETS[model].settings if model in PRESETS else {}
+    settings = DecodeSettings(**preset)
+    return {name: getattr(settings, name) for name in NAMES}
+
+
+def about(model: str) -> str:
+    return PRESETS[model].note if model in PRESETS else "A checkpoint folder given on the command line."
+
+
+def settings_panel(shelf: Shelf) -> Widgets:
+    """The panel, closed at first; returns its widgets by name, in the order of `run.states`' values."""
+    start = defaults(shelf.first)
+    with gr.Accordion("Settings", open=False, elem_id="lv-settings"), gr.Row(elem_classes="lv-settings-row"):
+        with gr.Column(min_width=260):
+            widgets = model_group(shelf, start)
+        with gr.Column(min_width=260):
+            widgets |= filling_group(start)
+        with gr.Column(min_width=260):
+            widgets |= lookahead_group(start) | sampling_group(start)
+    return {name: widgets[name] for name in ("model", "baseline", *NAMES)}
+
+
+def model_group(shelf: Shelf, start: dict[str, Any]) -> Widgets:
+    heading("Model and length")
+    baselines = [(BASELINE_TITLES[name], name) for name in BASELINES]
+    both = "The decoder LoPA is raced against; both use the settings here."
+    return {
+        "model": gr.Dropdown(shelf.choices(), value=shelf.first, label="Model", info=about(shelf.first)),
+        "baseline": gr.Radio(baselines, value=BASELINES[0], label="Baseline", info=both),
+        "max_new_tokens": slider(start["max_new_tokens"], 8, 256, 8, "New tokens", "Length of the canvas; a whole number of blocks."),
+        "attention": menu(start["attention"], ATTENTIONS, "Attention", "Whether blocks see those behind them (full); as trained."),
+    }
+
+
+def filling_group(start: dict[str, Any]) -> Widgets:
+    heading("Filling and blocks")
+    add = "The next block opens once this share of the last one is filled."
+    act = "A block fills a mask in every pass once this share of the one before is filled."
+    return {
+        "tau_conf": slider(start["tau_conf"], 0, 1, 0.01, "τ conf", "A mask is filled once its token's probability is above this."),
+        "confidence": menu(start["confidence"], CONFIDENCES, "Confidence function", "What masks and branches are ranked by."),
+        "block_size": slider(start["block_size"], 4, 64, 4, "Block size", "Masks are opened in blocks of this many tokens."),
+        "tau_add": slider(start["tau_add"], 0, 1, 0.05, "τ add", add),
+        "tau_act": slider(start["tau_act"], 0, 1, 0.05, "τ act", act),
+    }
+
+
+def lookahead_group(start: dict[str, Any]) -> Widgets:
+    heading("Lookahead (LoPA only)")
+    k = "Futures weighed beside the anchor in every pass; 0 is confidence decoding."
+    floor = "Least probability a branch's token may have; 0 is LoPA as in the paper."
+    return {
+        "lookahead": slider(start["lookahead"], 0, 15, 1, "k, lookahead branches", k),
+        "confidence_floor": slider(start["confidence_floor"], 0, 1, 0.05, "Confidence floor", floor),
+    }
+
+
+def sampling_group(start: dict[str, Any]) -> Widgets:
+    heading("Sampling")
+    return {
+        "temperature": slider(start["temperature"], 0, 2, 0.05, "Temperature", "0 takes the likeliest token; above it tokens are drawn."),
+        "seed": gr.Number(start["seed"], precision=0, minimum=0, label="Seed", info="Of the draws; the same seed draws the same tokens."),
+    }
+
+
+def slider(value: float, low: float, high: float, step: float, label: str, info: str) -> gr.Slider:
+    return gr.Slider(low, max(high, value), value, step=step, label=label, info=info)
+
+
+def menu(value: str, choices: tuple[str, ...], label: str, info: str) -> gr.Dropdown:
+    return gr.Dropdown(list(choices), value=value, label=label, info=info)
+
+
+def heading(text: str) -> None:
+    gr.HTML(f"<h3 class='lv-group'>{text}</h3>", apply_default_css=False)

@@ -1,0 +1,125 @@
+"""A run without a browser: states to the end, a sentence for every wrong input, and cancelling that stops the engine."""
+
+import logging
+
+import pytest
+
+from lopa_core.model.presets import PRESETS
+from lopa_core.page import run
+from lopa_core.page.run import LONGEST_PROMPT, Shelf, Stop, states
+from lopa_core.runtime.local import LocalEngine
+
+from .samples import PROMPT_TEXT, VALUES, page_model, pair
+
+
+def race(prompt=PROMPT_TEXT, model="dream-a", baseline="confidence", stop=None, shelf=None, **changes):
+    return states(shelf or Shelf(page_model()), stop or Stop(), prompt, model, baseline, VALUES | changes)
+
+
+@pytest.fixture
+def forwards(monkeypatch):
+    """A list that grows by one with every forward of any engine."""
+    happened, forward = [], LocalEngine.forward
+    monkeypatch.setattr(LocalEngine, "forward", lambda engine, window: happened.append(1) or forward(engine, window))
+    monkeypatch.setattr(run, "TICK", 0)
+    return happened
+
+
+@pytest.mark.parametrize("baseline", ["confidence", "vanilla"])
+def test_a_run_ends_with_both_lanes_finished(baseline):
+    state, sentence = list(race(baseline=baseline))[-1]
+    assert sentence == "" and state["status"] == "finished" and state["card"]
+    assert [lane["decoder"] for lane in state["traces"]] == [baseline, "lopa"]
+    assert all(lane["status"] == "finished" for lane in state["traces"])
+
+
+def test_a_run_decodes_what_the_recorder_does():
+    state, _ = list(race())[-1]
+    assert [len(lane["rounds"]) for lane in state["traces"]] == [len(trace.rounds) for trace in pair()]
+
+
+def test_whole_numbers_may_arrive_as_floats():
+    assert list(race(max_new_tokens=32.0, seed=0.0, tau_conf=1))[-1][0]["status"] == "finished"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"prompt": "  \n"}, "The prompt is empty"),
+        ({"prompt": "x" * (LONGEST_PROMPT + 1)}, f"takes up to {LONGEST_PROMPT}"),
+        ({"prompt": "no ids"}, "has no tokenizer"),
+        ({"prompt": "1 2 9999"}, "Token 9999 lies outside the vocabulary"),
+        ({"prompt": "3 " * 900, "max_new_tokens": 1920}, "this model has room for"),
+        ({"model": "elsewhere"}, "no model 'elsewhere'"),
+        ({"baseline": "lopa"}, "no baseline 'lopa'"),
+        ({"block_size": 12}, "not a whole number of blocks of 12"),
+        ({"block_size": 64}, "longer than the 32 new tokens"),
+        ({"lookahead": 1.5}, "lookahead must be a whole number"),
+        ({"seed": None}, "seed must be a whole number"),
+        ({"tau_conf": "high"}, "tau_conf must lie between"),
+        ({"attention": "causal"}, "attention must be one of"),
+    ],
+)
+def test_wrong_input_is_said_in_a_sentence_and_leaves_the_screen(wrong, sentence):
+    ((state, said),) = race(**wrong)
+    assert state is None and sentence in said and said.endswith(".") and "\n" not in said
+
+
+def test_a_model_that_does_not_open_is_said_in_a_sentence(monkeypatch, tmp_path):
+    monkeypatch.setitem(PRESETS, "lopa-tiny", type("Preset", (), {"folder": tmp_path, "title": "t", "settings": {}}))
+    ((state, said),) = race(model="lopa-tiny")
+    assert state is None and "config.json" in said
+
+
+def test_a_wanted_stop_ends_the_run_after_the_round_under_way(forwards):
+    stop, told = Stop(), []
+    for state, _ in race(stop=stop):
+        if told and not stop.wanted:
+            stop.wanted, before = True, len(forwards)
+        told.append(state)
+    assert len(forwards) <= before + 1
+    assert told[-1]["status"] == "stopped" and told[-1]["card"]["headline"].startswith("Stopped")
+    assert sum(len(lane["rounds"]) for lane in told[-1]["traces"]) >= 2
+
+
+def test_a_visitor_who_leaves_stops_the_engine(forwards, monkeypatch):
+    ended, original = [], run.Race.run
+
+    def watched(self):
+        try:
+            yield from original(self)
+        finally:
+            ended.append(True)
+
+    monkeypatch.setattr(run.Race, "run", watched)
+    running = race()
+    next(running), next(running)
+    before = len(forwards)
+    running.close()
+    assert ended == [True] and len(forwards) == before
+
+
+def test_two_visitors_do_not_meet():
+    shelf = Shelf(page_model())
+    one, two = race(shelf=shelf, stop=Stop()), race(shelf=shelf, stop=Stop(), baseline="vanilla")
+    next(one), next(two)
+    last_one, last_two = list(one)[-1][0], list(two)[-1][0]
+    assert last_one["run"] != last_two["run"]
+    assert last_one["traces"][1]["rounds"][-1].split('"seconds"')[0] == last_two["traces"][1]["rounds"][-1].split('"seconds"')[0]
+
+
+def test_the_unexpected_is_logged_and_keeps_what_is_on_screen(monkeypatch, caplog):
+    monkeypatch.setattr(run, "TICK", 0)
+    happened, forward = [], LocalEngine.forward
+
+    def breaks(engine, window):
+        happened.append(1)
+        if len(happened) > 12:
+            raise RuntimeError("secret detail")
+        return forward(engine, window)
+
+    monkeypatch.setattr(LocalEngine, "forward", breaks)
+    with caplog.at_level(logging.ERROR):
+        state, said = list(race())[-1]
+    assert "secret" not in said and "Something went wrong" in said and "secret detail" in caplog.text
+    assert state["status"] == "stopped" and any(lane["rounds"] for lane in state["traces"])
