@@ -25,7 +25,7 @@ from .window import Engine, look
 def decode(prompt: Sequence[int], engine: Engine, settings: DecodeSettings) -> Generator[Round, None, Outcome]:
     """Decode behind `prompt` (token ids); yields a Round per forward pass and returns the Outcome.
 
-    Raises SettingsError for an empty or over-long prompt, or a token outside the vocabulary.
+    Raises SettingsError, at the first round, for an empty or over-long prompt or a token outside the vocabulary.
     """
     config = engine.config
     check_prompt(prompt, engine, settings)
@@ -82,6 +82,8 @@ def finish(canvas: Canvas, reason: str) -> Outcome:
 def check_prompt(prompt: Sequence[int], engine: Engine, settings: DecodeSettings) -> None:
     """Raise SettingsError with a sentence if `prompt` cannot be decoded by this model."""
     config = engine.config
+    if settings.eos_token_id is not None and settings.eos_token_id >= config.vocab_size:
+        raise SettingsError(f"eos_token_id {settings.eos_token_id} lies outside the vocabulary of {config.vocab_size}.")
     if not len(prompt):
         raise SettingsError("The prompt is empty: give at least one token.")
     room = config.max_positions - settings.slots
@@ -90,6 +92,6 @@ def check_prompt(prompt: Sequence[int], engine: Engine, settings: DecodeSettings
             f"The prompt has {len(prompt)} tokens; with {settings.slots} new ones this model has room for {max(room, 0)}: "
             "shorten the prompt or ask for fewer new tokens."
         )
-    wrong = [token for token in prompt if not 0 <= token < config.vocab_size]
+    wrong = [token for token in prompt if not isinstance(token, (int, np.integer)) or not 0 <= token < config.vocab_size]
     if wrong:
-        raise SettingsError(f"Token {wrong[0]} lies outside the vocabulary of {config.vocab_size}.")
+        raise SettingsError(f"Token {wrong[0]!r} lies outside the vocabulary of {config.vocab_size}.")

@@ -35,7 +35,7 @@ def observe(logits: Tensor, *, confidence: str, forbidden: int | None, temperatu
     """Records [3, n] (token, probability, confidence; fp32) of logits [n, vocabulary].
 
     confidence: `probability` of the token; `margin`, the two highest probabilities' difference; or `neg_entropy`,
-    sum p log p in nats (the official Dream scripts' choice). forbidden: a token id that is never predicted.
+    sum p log p in nats (the official Dream scripts' choice). fp32 logits are overwritten. forbidden: a token id that is never predicted.
     temperature > 0 samples: `uniforms` [n] picks each token from the cumulative distribution, so the draw is the
     same on every device and in every branch. Ties go to the lower token id.
     """
@@ -47,9 +47,13 @@ def observe(logits: Tensor, *, confidence: str, forbidden: int | None, temperatu
     logits = logits.sub_(logits.amax(dim=-1, keepdim=True)).clamp_(min=VANISHED)
     tokens = argmax(logits)
     shares = logits.softmax(dim=-1)
+    if forbidden is not None:
+        shares[:, forbidden] = 0.0
     highest = shares.amax(dim=-1)
     if temperature > 0:
-        tokens = torch.searchsorted(shares.cumsum(dim=-1), uniforms[:, None]).squeeze(-1).clamp_(max=logits.shape[1] - 1)
+        # of the sum as it was rounded, and right of it: a token without a share is never drawn
+        sums = shares.cumsum(dim=-1)
+        tokens = torch.searchsorted(sums, uniforms[:, None] * sums[:, -1:], right=True).squeeze(-1)
         probabilities = shares.gather(1, tokens[:, None]).squeeze(-1)
     else:
         probabilities = highest

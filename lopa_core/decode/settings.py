@@ -24,6 +24,9 @@ class SettingsError(ValueError):
 class DecodeSettings:
     """Settings of one decode. Lengths in tokens; tau_*, fractions and weights in 0..1. Raises SettingsError.
 
+    The default goes block by block, which suits every masked diffusion model; presets of models trained for it (D2F)
+    pipeline their blocks.
+
     Where ours and the official code differ, the default is ours and `reference()` gives the official choice:
     - stop_at_eos: stop once an end-of-text is written and nothing before it is masked. The official code
       decodes open blocks to the last mask, which costs rounds nobody sees.
@@ -36,7 +39,7 @@ class DecodeSettings:
 
     max_new_tokens: int = 96
     block_size: int = 16
-    tau_add: float = 0.1  # filled share of the last block from which one more block is opened
+    tau_add: float = 1.0  # filled share of the last block that opens one more; below 1 (D2F: 0.1) blocks are pipelined
     tau_act: float = 0.95  # filled share of a block from which the next one is fully active
     tau_conf: float = 0.9  # Eq. 1: masks with a higher probability are filled (strictly)
     selection: str = "threshold"
@@ -64,6 +67,8 @@ class DecodeSettings:
         for name in ("tau_add", "tau_act", "tau_conf", "confidence_floor", "score_tail_fraction", "score_creation_weight"):
             between(self, name, 0.0, 1.0)
         between(self, "temperature", 0.0, 5.0)
+        if 0 < self.temperature < 0.01:
+            raise SettingsError(f"temperature must be 0, which takes the best token, or at least 0.01, not {self.temperature!r}.")
         one_of(self, "selection", SELECTIONS)
         one_of(self, "confidence", CONFIDENCES)
         one_of(self, "attention", ATTENTIONS)

@@ -20,6 +20,8 @@ from .lora import Adapter, read_adapter
 from .naming import part_sizes, parts
 from .network import Transformer
 
+FLOATS = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
+
 
 def load(
     folder: str | Path, *, adapter: str | Path | None = None, dtype: torch.dtype = torch.float32, device: str | torch.device = "cpu"
@@ -37,8 +39,10 @@ def load(
     with ExitStack() as opened:
         files = Weights(folder, opened)
         for ours, theirs in parts(config).items():
-            fused = torch.cat([files.take(key, lora) for key in theirs])
-            place(network, ours, fused, dtype, torch.device(device))
+            whole = network.get_parameter(ours).shape
+            sizes = part_sizes(config, ours) or [whole[0]]
+            pieces = [files.take(key, (rows, *whole[1:]), lora) for key, rows in zip(theirs, sizes, strict=True)]
+            place(network, ours, torch.cat(pieces).to(torch.device(device), dtype))
         files.check_all_used(tied_head=config.tied)
     if lora:
         lora.check_all_used()
@@ -47,13 +51,10 @@ def load(
     return network.eval().requires_grad_(False)
 
 
-def place(network: Transformer, name: str, value: Tensor, dtype: torch.dtype, device: torch.device) -> None:
-    """Put one parameter onto the meta-built network, after checking its shape."""
-    expected = tuple(network.get_parameter(name).shape)
-    if tuple(value.shape) != expected:
-        raise ModelError(f"The weights for {name} have shape {tuple(value.shape)}, but config.json implies {expected}.")
+def place(network: Transformer, name: str, value: Tensor) -> None:
+    """Put one parameter onto the meta-built network."""
     owner, _, leaf = name.rpartition(".")
-    setattr(network.get_submodule(owner), leaf, torch.nn.Parameter(value.to(device=device, dtype=dtype), requires_grad=False))
+    setattr(network.get_submodule(owner), leaf, torch.nn.Parameter(value, requires_grad=False))
 
 
 class Weights:
@@ -80,19 +81,23 @@ class Weights:
         if not path.exists():
             return
         try:
-            named = json.loads(path.read_text(encoding="utf-8"))["weight_map"]
-        except (UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError):
+            named = json.loads(path.read_text(encoding="utf-8"))["weight_map"].items()
+        except (UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError, AttributeError):
             raise ModelError(f"{path} is damaged: it should hold a JSON object with a weight_map.") from None
-        absent = sorted({shard for key, shard in named.items() if key not in self.where})
+        absent = sorted({shard for key, shard in named if key not in self.where})
         if absent:
             raise ModelError(f"{folder} is incomplete: {', '.join(absent)} is missing or lacks keys that the index names.")
 
-    def take(self, key: str, lora: Adapter | None) -> Tensor:
-        """One tensor, with the adapter's update added in fp32."""
+    def take(self, key: str, shape: tuple[int, ...], lora: Adapter | None) -> Tensor:
+        """One tensor, its shape checked, with the adapter's update added in fp32."""
         if key not in self.where:
             raise ModelError(f"The checkpoint lacks {key}.")
         self.left.discard(key)
         value = self.where[key].get_tensor(key)
+        if tuple(value.shape) != shape:
+            raise ModelError(f"{key} has shape {tuple(value.shape)}, but config.json implies {shape}.")
+        if value.dtype not in FLOATS:
+            raise ModelError(f"{key} is stored as {str(value.dtype).removeprefix('torch.')}: quantised checkpoints are not supported.")
         return lora.merge(key, value) if lora else value
 
     def check_all_used(self, *, tied_head: bool) -> None:

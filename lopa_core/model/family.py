@@ -51,8 +51,10 @@ class ModelConfig:
         if self.head_dim % 2:
             raise ModelError(f"config.json: the head size {self.head_dim} is odd; rotary embeddings need pairs.")
         for name, token in (("mask", self.mask_id), ("end-of-text", self.eos_id)):
-            if token is not None and not 0 <= token < self.vocab_size:
-                raise ModelError(f"config.json: the {name} token {token} lies outside the vocabulary of {self.vocab_size}.")
+            if token is None and name == "end-of-text":
+                continue
+            if not isinstance(token, int) or not 0 <= token < self.vocab_size:
+                raise ModelError(f"config.json: the {name} token {token!r} lies outside the vocabulary of {self.vocab_size}.")
 
 
 def read_config(folder: str | Path) -> ModelConfig:
@@ -81,16 +83,34 @@ def parse_config(raw: Mapping[str, Any]) -> ModelConfig:
         raise ModelError(f"config.json lacks {error.args[0]!r}, which a {family} checkpoint needs.") from None
 
 
+def count(raw: Mapping[str, Any], key: str) -> int:
+    """A positive whole number of config.json."""
+    if not isinstance(raw[key], int) or raw[key] < 1:
+        raise ModelError(f"config.json: {key} must be a positive whole number, not {raw[key]!r}.")
+    return raw[key]
+
+
+def positive(raw: Mapping[str, Any], key: str) -> float:
+    """A positive number of config.json."""
+    if not isinstance(raw[key], (int, float)) or not raw[key] > 0:
+        raise ModelError(f"config.json: {key} must be a positive number, not {raw[key]!r}.")
+    return float(raw[key])
+
+
 def _dream(raw: Mapping[str, Any]) -> ModelConfig:
     if raw.get("rope_scaling") is not None:
         raise ModelError("config.json asks for rope_scaling, which no Dream checkpoint uses and this network does not do.")
-    heads = raw["num_attention_heads"]
+    if raw.get("hidden_act", "silu") != "silu":
+        raise ModelError(
+            f"config.json: hidden_act = {raw['hidden_act']!r} is not Dream's 'silu'; this network would compute something else."
+        )
+    heads = count(raw, "num_attention_heads")
     return ModelConfig(
         family="dream", shifted=True, qkv_bias=True,
         vocab_size=raw["vocab_size"], hidden_size=raw["hidden_size"], ffn_size=raw["intermediate_size"],
         layers=raw["num_hidden_layers"], heads=heads, kv_heads=raw.get("num_key_value_heads") or heads,
-        head_dim=raw.get("head_dim") or raw["hidden_size"] // heads,
-        rope_theta=float(raw["rope_theta"]), norm_eps=float(raw["rms_norm_eps"]),
+        head_dim=raw.get("head_dim") or count(raw, "hidden_size") // heads,
+        rope_theta=positive(raw, "rope_theta"), norm_eps=positive(raw, "rms_norm_eps"),
         tied=bool(raw.get("tie_word_embeddings", False)), max_positions=raw["max_position_embeddings"],
         mask_id=raw["mask_token_id"], eos_id=raw.get("eos_token_id"),
     )  # fmt: skip
@@ -98,16 +118,17 @@ def _dream(raw: Mapping[str, Any]) -> ModelConfig:
 
 def _llada(raw: Mapping[str, Any]) -> ModelConfig:
     unusual = {"block_type": "llama", "layer_norm_type": "rms", "activation_type": "silu", "rope": True, "alibi": False}
+    unusual |= {"scale_logits": False, "input_emb_norm": False, "clip_qkv": None}
     for key, expected in unusual.items():
         if raw.get(key, expected) != expected:
             raise ModelError(f"config.json: {key} = {raw[key]!r} is not LLaDA's {expected!r}; this network would compute something else.")
-    heads = raw["n_heads"]
+    heads = count(raw, "n_heads")
     return ModelConfig(
         family="llada", shifted=False, qkv_bias=bool(raw.get("include_qkv_bias", False)),
         vocab_size=raw.get("embedding_size") or raw["vocab_size"], hidden_size=raw["d_model"],
         ffn_size=raw["mlp_hidden_size"], layers=raw["n_layers"], heads=heads,
-        kv_heads=raw.get("n_kv_heads") or heads, head_dim=raw["d_model"] // heads,
-        rope_theta=float(raw["rope_theta"]), norm_eps=float(raw["rms_norm_eps"]),
+        kv_heads=raw.get("n_kv_heads") or heads, head_dim=count(raw, "d_model") // heads,
+        rope_theta=positive(raw, "rope_theta"), norm_eps=positive(raw, "rms_norm_eps"),
         tied=bool(raw.get("weight_tying", False)), max_positions=raw["max_sequence_length"],
         mask_id=raw["mask_token_id"], eos_id=raw.get("eos_token_id"),
     )  # fmt: skip

@@ -18,8 +18,8 @@ _PREFIX = "base_model.model."
 class Adapter:
     """The A and B matrices of an adapter by the key of the weight they change, and the scale they share."""
 
-    def __init__(self, pairs: dict[str, dict[str, Tensor]], scale: float) -> None:
-        self.pairs, self.scale, self.left = pairs, scale, set(pairs)
+    def __init__(self, pairs: dict[str, dict[str, Tensor]], rank: int, scale: float) -> None:
+        self.pairs, self.rank, self.scale, self.left = pairs, rank, scale, set(pairs)
 
     def merge(self, key: str, value: Tensor) -> Tensor:
         """`value` with the update for `key` added, in fp32; unchanged if the adapter has none."""
@@ -27,8 +27,9 @@ class Adapter:
             return value
         self.left.discard(key)
         down, up = (self.pairs[key][name].float() for name in ("lora_A", "lora_B"))
-        if (up.shape[0], down.shape[1]) != tuple(value.shape) or up.shape[1] != down.shape[0]:
-            raise ModelError(f"The adapter's matrices for {key} do not fit its shape {tuple(value.shape)}.")
+        rows, *columns = value.shape
+        if tuple(up.shape) != (rows, self.rank) or tuple(down.shape) != (self.rank, *columns):
+            raise ModelError(f"The adapter's matrices for {key} do not fit its shape {tuple(value.shape)} and their rank {self.rank}.")
         return value.float() + self.scale * (up @ down)
 
     def check_all_used(self) -> None:
@@ -45,15 +46,18 @@ def read_adapter(folder: str | Path) -> Adapter:
         raise ModelError(f"{folder} holds no adapter_config.json: give the folder of a peft LoRA adapter.") from None
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise ModelError(f"{folder}/adapter_config.json is not JSON in UTF-8: {error}.") from None
+    if not isinstance(config, dict):
+        raise ModelError(f"{folder}/adapter_config.json must hold a JSON object.")
     refuse_unsupported(config, folder)
     rank, alpha = config["r"], config["lora_alpha"]
     scale = alpha / math.sqrt(rank) if config.get("use_rslora") else alpha / rank
-    return Adapter(read_pairs(folder / "adapter_model.safetensors"), scale)
+    return Adapter(read_pairs(folder / "adapter_model.safetensors"), rank, scale)
 
 
 def refuse_unsupported(config: dict, folder: Path) -> None:
     """Raise ModelError for adapters whose effect is not B A alone."""
-    if config.get("peft_type") != "LORA" or not isinstance(config.get("r"), int) or config["r"] < 1 or "lora_alpha" not in config:
+    rank, alpha = config.get("r"), config.get("lora_alpha")
+    if config.get("peft_type") != "LORA" or not isinstance(rank, int) or rank < 1 or not isinstance(alpha, (int, float)):
         raise ModelError(f"{folder} is not a LoRA adapter with a rank and an alpha.")
     unsupported = {
         "a bias": config.get("bias", "none") != "none" or config.get("lora_bias"),

@@ -57,7 +57,8 @@ class Transformer(nn.Module):
     def rope(self, start: int, width: int, device: torch.device, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
         """cos and sin [W, D] of the positions start..start+W, from a table built once per device and dtype."""
         if (device, dtype) not in self.ropes:
-            self.ropes[device, dtype] = rope_table(self.config, device, dtype)
+            with torch.inference_mode(False):  # kept beyond this forward: training cannot use an inference tensor
+                self.ropes[device, dtype] = rope_table(self.config, device, dtype)
         cos, sin = self.ropes[device, dtype]
         return cos[start : start + width], sin[start : start + width]
 

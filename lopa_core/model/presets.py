@@ -29,6 +29,7 @@ PRESETS = {
             "max_new_tokens": 80,
             "block_size": 16,
             "attention": "block_causal",
+            "tau_add": 0.1,
             "tau_conf": 0.9,
             "lookahead": 7,
             "confidence_floor": 0.5,

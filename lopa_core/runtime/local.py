@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -11,6 +12,7 @@ from ..decode.observation import Observation, observe
 from ..decode.settings import DecodeSettings
 from ..decode.window import Window
 from ..model.cache import Cache
+from ..model.errors import ModelError
 from ..model.mask import block_causal_mask, padding_mask
 from ..model.network import Transformer
 
@@ -48,7 +50,10 @@ class LocalEngine:
         uniforms = None if window.uniforms is None else torch.from_numpy(window.uniforms).to(self.device)
         chosen = self.settings
         records = observe(logits, confidence=chosen.confidence, forbidden=self.forbidden, temperature=chosen.temperature, uniforms=uniforms)
-        seen = Observation.unpack(records.cpu().numpy())
+        records = records.cpu().numpy()
+        if not np.isfinite(records).all():
+            raise ModelError(f"The network's output is not a number in {str(self.dtype).removeprefix('torch.')}: take a wider --dtype.")
+        seen = Observation.unpack(records)
         self.seconds_in_network += ran - began
         self.seconds_observing += self.now() - ran
         return seen
