@@ -3,7 +3,7 @@ FROM python:3.12-slim
 
 RUN useradd -m -u 1000 user
 USER user
-ENV PATH=/home/user/.local/bin:$PATH PYTHONUNBUFFERED=1 GRADIO_ANALYTICS_ENABLED=False
+ENV PATH=/home/user/.local/bin:$PATH PYTHONUNBUFFERED=1 PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu GRADIO_ANALYTICS_ENABLED=False
 WORKDIR /home/user/app
 
 COPY --chown=user requirements.txt constraints.txt ./

@@ -7,7 +7,7 @@ BIN = $(VENV)/bin
 .PHONY: run test check clean
 
 run: $(VENV)/run.stamp
-	$(BIN)/python app.py --port $(PORT)
+	$(BIN)/python app.py --port $(PORT) --open
 
 test: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest

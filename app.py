@@ -20,12 +20,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     import torch  # after the flags, so that --help and a wrong flag answer at once
 
     from lopa_core.model.errors import ModelError
+    from lopa_core.model.presets import DEFAULT, PRESETS
     from lopa_core.runtime.session import open_model
 
     if args.threads:
         torch.set_num_threads(args.threads)
+    dtype = getattr(torch, args.dtype) if args.dtype else None
     try:
-        model = open_model(args.model) if args.model else open_model()
+        model = open_model(args.model or PRESETS[DEFAULT].folder, adapter=args.adapter, device=args.device, dtype=dtype)
     except ModelError as error:
         return fail(str(error))
     return serve(model, args)
@@ -42,6 +44,7 @@ def serve(model: object, args: argparse.Namespace) -> int:
     try:
         _, local, public = page.launch(
             server_name=args.host, server_port=args.port, share=args.share, prevent_thread_lock=True, quiet=True,
+            inbrowser=args.open,
             footer_links=["api"], run_history=False, ssr_mode=False, **look(),
         )  # fmt: skip
     except OSError:
@@ -69,6 +72,10 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--threads", type=int, default=env.get("LOPA_THREADS"), metavar="N", help="processor threads of the network (LOPA_THREADS; all)"
     )
+    parser.add_argument("--adapter", metavar="DIR", help="peft LoRA folder to merge into the model")
+    parser.add_argument("--device", help="cpu, cuda, cuda:1 ... (a GPU if there is one)")
+    parser.add_argument("--dtype", choices=("float32", "bfloat16"), help="of the network (bfloat16 on a GPU, float32 on a CPU)")
+    parser.add_argument("--open", action="store_true", help="open the page in a browser")
     parser.add_argument("--share", action="store_true", help="also open a public link through Gradio's tunnel")
     args = parser.parse_args(argv)
     if not 0 < args.port < 65536:

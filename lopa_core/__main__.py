@@ -54,6 +54,13 @@ def run(name: str, argv: Sequence[str]) -> int:
     except (ModelError, SettingsError, TraceError) as error:
         print(f"lopa_core: {error}", file=sys.stderr)
         return 2
+    except (MemoryError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and "memory" not in str(error):
+            raise  # torch tells of too little memory by a RuntimeError on every device
+        print("lopa_core: There is too little memory: take a smaller --lookahead, or --dtype bfloat16.", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        return 0  # the reader, such as head, has seen enough
     except OSError as error:
         print(f"lopa_core: {error.filename or 'a file'}: {error.strerror}.", file=sys.stderr)
         return 2

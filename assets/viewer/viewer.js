@@ -145,6 +145,8 @@ function drawCard(card) {
   const aside = make('aside');
   aside.append(make('p', 'lv-agree', card.agreement), make('p', 'lv-remark', card.remark), words);
   node.replaceChildren(make('h2', '', card.headline), numbers, aside);
+  const said = find('.lv-said');
+  if (said.textContent !== card.headline) said.textContent = card.headline;
 }
 
 // ---- figures: one Plotly node each for the life of the page ------------------------------------------------------
@@ -158,7 +160,10 @@ function loadPlotly() {
     const script = make('script');
     script.src = props.plotly_url;
     script.onload = () => resolve(window.Plotly);
-    script.onerror = () => reject(new Error('The chart library could not be loaded.'));
+    script.onerror = () => {
+      plotly = null; // the next figure tries again
+      reject(new Error('The chart library could not be loaded; run again to try once more.'));
+    };
     document.head.append(script);
   });
   return plotly;
@@ -202,6 +207,7 @@ async function react(node, mine) {
   const began = performance.now();
   const { data, layout } = mine.figure;
   const plot = find('.lv-plot', node);
+  if (!plot.data) plot.textContent = '';
   plot.style.minWidth = (layout.meta?.width ?? 0) + 'px';
   const narrow = root.clientWidth < 560;
   await library.react(plot, data.map((trace) => fitted(trace, narrow)), themed(layout, narrow), { responsive: true, displaylogo: false, displayModeBar: false });
@@ -228,11 +234,17 @@ function draw() {
   root.classList.toggle('calm', calm.matches || state.status !== 'running');
   state.traces.forEach((lane, index) => lanes[index].update(lane));
   drawCard(state.card);
-  for (const [name, text] of Object.entries(state.figures)) drawFigure(name, text, state.status === 'running').catch((error) => console.warn(error.message));
+  for (const [name, text] of Object.entries(state.figures)) drawFigure(name, text, state.status === 'running').catch((error) => failed(name, error));
+}
+
+function failed(name, error) {
+  figures[name].text = '';
+  const plot = find(`[data-figure="${name}"] .lv-plot`);
+  if (!plot.data) plot.textContent = error.message;
 }
 
 function recolour() {
-  for (const [name, mine] of Object.entries(figures)) if (mine.figure) react(find(`[data-figure="${name}"]`), mine);
+  for (const [name, mine] of Object.entries(figures)) if (mine.figure) react(find(`[data-figure="${name}"]`), mine).catch((error) => failed(name, error));
 }
 
 new MutationObserver(recolour).observe(document.body, { attributes: true, attributeFilter: ['class'] });

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from ..decode.settings import DecodeSettings
 from ..runtime.local import LocalEngine
+from ..runtime.race import warm_up
 from ..runtime.session import Model
 from ..tasks.word_problems import Problem, is_correct
 from ..trace.metrics import Metrics, measure, total
@@ -37,6 +38,8 @@ def run(
     """Every problem through every decoder, one after the other; `progress` is called after each decode."""
     engine = LocalEngine(model.network)
     results = [Result(name, settings) for name, settings in lanes.items()]
+    for result in results:
+        warm_up(Recorder(model.tokenizer.encode_prompt(problems[0].question), engine, result.settings))
     for problem in problems:
         prompt = model.tokenizer.encode_prompt(problem.question)
         for result in results:

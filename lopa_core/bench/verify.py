@@ -7,13 +7,18 @@ from collections.abc import Iterator
 from dataclasses import fields
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import (
+    Any,
+    NotRequired,  # pydantic cannot read typing's own before Python 3.12
+)
 
 import torch
+from pydantic import TypeAdapter, ValidationError
+from typing_extensions import TypedDict
 
 from ..decode.loop import decode
 from ..decode.round import Round
-from ..decode.settings import DecodeSettings
+from ..decode.settings import DecodeSettings, SettingsError
 from ..model.checkpoint import load
 from ..model.errors import ModelError
 from ..runtime.local import LocalEngine
@@ -21,29 +26,52 @@ from ..runtime.local import LocalEngine
 SCORE_TOLERANCE = 1e-5
 
 
-def read_cases(path: str | Path) -> list[dict[str, Any]]:
+class CaseBranch(TypedDict):
+    anchor: bool
+    score: float
+    masks_left: int
+
+
+class Case(TypedDict):
+    """One case; the conformance README tells what the fields mean."""
+
+    model: str
+    lora: NotRequired[bool]
+    settings: dict[str, Any]
+    prompt: list[int]
+    ids: list[int]
+    rounds: int
+    branch_forwards: int
+    branches: NotRequired[list[list[CaseBranch]]]
+
+
+_CASES = TypeAdapter(list[Case])
+
+
+def read_cases(path: str | Path) -> list[Case]:
     """The cases of a file {"cases": [...]}; raises ModelError if it is not one."""
     try:
-        cases = json.loads(Path(path).read_text(encoding="utf-8"))["cases"]
-    except FileNotFoundError:
-        raise ModelError(f"There is no file {path}.") from None
-    except (UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError):
+        return _CASES.validate_python(json.loads(Path(path).read_text(encoding="utf-8"))["cases"])
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read: {error.strerror}.") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ModelError(f"{path} is damaged at cases.{'.'.join(map(str, first['loc']))}: {first['msg']}.") from None
+    except (ValueError, KeyError, TypeError):
         raise ModelError(f'{path} is not a file of cases: a JSON object with "cases" in UTF-8.') from None
-    needed = {"model", "settings", "prompt", "ids", "rounds", "branch_forwards"}
-    for number, case in enumerate(cases):
-        if not isinstance(case, dict) or not needed <= case.keys():
-            raise ModelError(f"Case {number} of {path} lacks one of {', '.join(sorted(needed))}.")
-    return cases
 
 
-def case_settings(case: dict[str, Any]) -> DecodeSettings:
-    """The case's settings with the official code's choices."""
-    known = {field.name for field in fields(DecodeSettings)}
-    chosen = {name: value for name, value in case["settings"].items() if name in known}
-    return DecodeSettings(**chosen, round_down=True).reference()
+def case_settings(case: Case) -> DecodeSettings:
+    """The case's settings with the official code's choices. Raises SettingsError for one that is not known."""
+    chosen = {"lookahead": 0, "round_down": True} | case["settings"]
+    decoder = chosen.pop("decoder", "lopa")
+    unknown = chosen.keys() - {field.name for field in fields(DecodeSettings)}
+    if unknown:
+        raise SettingsError(f"A case names the setting {min(unknown)}, which this program does not have.")
+    return DecodeSettings(**chosen).decoder(decoder).reference()
 
 
-def verify(cases: list[dict[str, Any]], models: str | Path, *, dtype: torch.dtype = torch.float64) -> Iterator[str | None]:
+def verify(cases: list[Case], models: str | Path, *, dtype: torch.dtype = torch.float64) -> Iterator[str | None]:
     """Run each case on `models`/<model>; yields None where it agrees, else the first difference in a sentence.
 
     In fp64 only the other code's own rounding is left in a score's difference (at most 4e-6 over all cases); in fp32
@@ -59,7 +87,7 @@ def verify(cases: list[dict[str, Any]], models: str | Path, *, dtype: torch.dtyp
         yield compare(case, *run(engine(case["model"], bool(case.get("lora"))), case))
 
 
-def run(engine: LocalEngine, case: dict[str, Any]) -> tuple[list[Round], tuple[int, ...]]:
+def run(engine: LocalEngine, case: Case) -> tuple[list[Round], tuple[int, ...]]:
     """All rounds of a case, and the slots it generated."""
     rounds = []
     decoding = decode(case["prompt"], engine, case_settings(case))
@@ -70,7 +98,7 @@ def run(engine: LocalEngine, case: dict[str, Any]) -> tuple[list[Round], tuple[i
             return rounds, stop.value.tokens
 
 
-def compare(case: dict[str, Any], rounds: list[Round], ids: tuple[int, ...]) -> str | None:
+def compare(case: Case, rounds: list[Round], ids: tuple[int, ...]) -> str | None:
     """The first difference between a case and what was decoded, or None."""
     for slot, (got, wanted) in enumerate(zip(ids, case["ids"])):
         if got != wanted:
@@ -89,7 +117,7 @@ def compare(case: dict[str, Any], rounds: list[Round], ids: tuple[int, ...]) -> 
     return None
 
 
-def compare_branches(round_: Round, wanted: list[dict[str, Any]]) -> str | None:
+def compare_branches(round_: Round, wanted: list[CaseBranch]) -> str | None:
     if len(round_.branches) != len(wanted):
         return f"{len(round_.branches)} branches instead of {len(wanted)}"
     for position, (got, expected) in enumerate(zip(round_.branches, wanted)):

@@ -7,6 +7,7 @@ import json
 
 from ..decode.settings import DECODERS
 from ..runtime.local import LocalEngine
+from ..runtime.race import warm_up
 from ..trace.files import save
 from ..trace.metrics import measure
 from ..trace.recorder import Recorder
@@ -17,7 +18,7 @@ from . import options
 def configure(parser: argparse.ArgumentParser) -> None:
     options.add_prompt(parser)
     options.add_model(parser)
-    parser.add_argument("--decoder", choices=DECODERS, default="lopa")
+    parser.add_argument("--decoder", choices=(*DECODERS, "d2f"), default="lopa")
     options.add_settings(parser)
     parser.add_argument("--trace", metavar="FILE", help="save every round")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -27,7 +28,9 @@ def run(args: argparse.Namespace) -> int:
     settings = options.read_settings(args, options.model_folder(args)).decoder(args.decoder)
     model = options.read_model(args)
     text, prompt = options.read_prompt(args, model)
-    recorder = Recorder(prompt, LocalEngine(model.network), settings)
+    engine = LocalEngine(model.network)
+    warm_up(Recorder(prompt, engine, settings))
+    recorder = Recorder(prompt, engine, settings)
     while recorder.step():
         pass
     trace = recorder.trace(model=model.name, decoder=args.decoder, prompt=text, tokenizer=model.tokenizer, hardware=model.hardware)

@@ -14,6 +14,7 @@ from ..model.errors import ModelError
 from ..model.presets import DEFAULT, PRESETS, settings_for
 from ..runtime.session import Model, open_model
 
+DTYPES = ("float32", "bfloat16", "float64")
 LONGEST_PROMPT_FILE = 2**20
 
 HELP = {
@@ -46,8 +47,8 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("model")
     group.add_argument("--model", type=Path, metavar="DIR", help="checkpoint folder (default: the embedded model)")
     group.add_argument("--adapter", type=Path, metavar="DIR", help="peft LoRA folder to merge")
-    group.add_argument("--device", default="cpu", help="cpu, cuda, cuda:1 ... (default cpu)")
-    group.add_argument("--dtype", choices=("float32", "bfloat16", "float64"), default="float32")
+    group.add_argument("--device", help="cpu, cuda, cuda:1 ... (default: a GPU if there is one)")
+    group.add_argument("--dtype", choices=DTYPES, help="default: bfloat16 on a GPU, float32 on a CPU")
     group.add_argument("--threads", type=int, default=0, help="CPU threads (default: torch's choice)")
 
 
@@ -87,11 +88,8 @@ def read_model(args: argparse.Namespace) -> Model:
         raise ModelError("--threads must be 1 or more.")
     if args.threads:
         torch.set_num_threads(args.threads)
-    try:
-        torch.empty(0, device=args.device)
-    except (RuntimeError, AssertionError) as error:
-        raise ModelError(f"Device {args.device!r} cannot be used: {str(error).splitlines()[0]}") from None
-    return open_model(model_folder(args), adapter=args.adapter, device=args.device, dtype=getattr(torch, args.dtype))
+    dtype = getattr(torch, args.dtype) if args.dtype else None
+    return open_model(model_folder(args), adapter=args.adapter, device=args.device, dtype=dtype)
 
 
 def model_folder(args: argparse.Namespace) -> Path:
@@ -106,14 +104,7 @@ def read_prompt(args: argparse.Namespace, model: Model) -> tuple[str, list[int]]
         except ValueError:
             raise SettingsError(f"--prompt-ids takes whole numbers with commas between them, not {args.prompt_ids!r}.") from None
     text = args.prompt if args.prompt is not None else read_text(args.prompt_file)
-    if not text.strip():
-        raise SettingsError("The prompt is empty: give at least one word.")
-    if model.tokenizer is None:
-        raise SettingsError(f"{model.name} has no tokenizer.json, so it takes token ids: give --prompt-ids.")
-    try:
-        return text, model.tokenizer.encode_prompt(text)
-    except UnicodeEncodeError:
-        raise SettingsError("The prompt is not valid UTF-8 text.") from None
+    return text.strip(), model.encode(text)
 
 
 def read_text(path: Path) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Generator, Sequence
 
 import numpy as np
 
+from ..model.family import ModelConfig
 from .branch import Branch, score, spawn, winner
 from .canvas import Canvas
 from .observation import Observation
@@ -28,7 +29,7 @@ def decode(prompt: Sequence[int], engine: Engine, settings: DecodeSettings) -> G
     Raises SettingsError, at the first round, for an empty or over-long prompt or a token outside the vocabulary.
     """
     config = engine.config
-    check_prompt(prompt, engine, settings)
+    check_prompt(prompt, config, settings)
     eos_id = config.eos_id if settings.eos_token_id is None else settings.eos_token_id
     anchor = Canvas.start(np.asarray(prompt), settings, config.mask_id)
     engine.open(settings.lookahead + 1, len(anchor.tokens), settings)
@@ -79,9 +80,8 @@ def finish(canvas: Canvas, reason: str) -> Outcome:
     return Outcome(tuple(canvas.tokens[canvas.prompt : canvas.end].tolist()), reason)
 
 
-def check_prompt(prompt: Sequence[int], engine: Engine, settings: DecodeSettings) -> None:
+def check_prompt(prompt: Sequence[int], config: ModelConfig, settings: DecodeSettings) -> None:
     """Raise SettingsError with a sentence if `prompt` cannot be decoded by this model."""
-    config = engine.config
     if settings.eos_token_id is not None and settings.eos_token_id >= config.vocab_size:
         raise SettingsError(f"eos_token_id {settings.eos_token_id} lies outside the vocabulary of {config.vocab_size}.")
     if not len(prompt):

@@ -96,14 +96,16 @@ class DecodeSettings:
         return self.max_rounds or self.slots + self.slots // self.block_size + 1
 
     def reference(self) -> DecodeSettings:
-        """The same decoder with the official code's choices."""
-        return replace(self, stop_at_eos=False, allow_mask_token=True, refresh_boundary=False, duplicate_anchor=True, round_down=True)
+        """The same decoder with the official code's choices; only the round limit stays."""
+        official = {"confidence_floor": 0.0, "stop_at_eos": False, "allow_mask_token": True, "refresh_boundary": False}
+        return replace(self, **official, duplicate_anchor=True, round_down=True)
 
     def decoder(self, name: str) -> DecodeSettings:
         """The same settings as one of DECODERS: one token per pass, no lookahead, these settings, the paper's LoPA."""
         changes: dict[str, dict[str, object]] = {
             "vanilla": {"selection": "one", "lookahead": 0, "tau_add": 1.0, "tau_act": 1.0},
             "confidence": {"lookahead": 0},
+            "d2f": {"lookahead": 0},  # the conformance cases' name for confidence decoding over pipelined blocks
             "lopa": {},
             "lopa-paper": {"confidence_floor": 0.0},
         }

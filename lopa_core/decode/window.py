@@ -21,8 +21,7 @@ class Window:
     tokens [B, W]; ends [B]: slot behind the last one of each branch, columns from there on are padding;
     columns [B, M]: the columns whose predictions are wanted, of each row as many as the neediest has; queries [n]:
     which of these are meant, flat into [B * M]; uniforms [n] or None: draws for sampling.
-    prompt, block_size: where blocks begin, for block-causal attention. Slots before `closing` are final: once the
-    winner is known its keys and values of start..closing are committed.
+    prompt, block_size: where blocks begin, for block-causal attention.
     """
 
     tokens: np.ndarray
@@ -33,7 +32,6 @@ class Window:
     uniforms: np.ndarray | None
     prompt: int
     block_size: int
-    closing: int
 
     @property
     def even(self) -> bool:
@@ -93,7 +91,7 @@ def look(branches: Sequence[Branch], settings: DecodeSettings, *, shifted: bool,
     if settings.temperature > 0:
         draws = np.random.default_rng((settings.seed, round_index)).random(len(first.tokens), dtype=np.float32)
         uniforms = draws[flat][answered]  # one draw per slot and round: branches see common random numbers
-    window = Window(tokens, start, ends, columns, queries, uniforms, first.prompt, first.block_size, first.closing)
+    window = Window(tokens, start, ends, columns, queries, uniforms, first.prompt, first.block_size)
     return Sight(window, slots, answered)
 
 

@@ -33,7 +33,9 @@ class Cache:
 
         return store
 
-    def commit(self, row: int, start: int, end: int) -> None:
-        """Copy the winner's slots start..end to every row: they are part of the common prefix from now on."""
+    def commit(self, row: int, start: int, end: int, rows: int) -> None:
+        """Copy the winner's slots start..end to all `rows` in use: they are part of the common prefix from now on."""
+        if rows == 1:
+            return
         for kept in (self.keys, self.values):
-            kept[:, :, :, start:end] = kept[:, row : row + 1, :, start:end].clone()
+            kept[:, :rows, :, start:end] = kept[:, row : row + 1, :, start:end].clone()

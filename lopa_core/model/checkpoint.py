@@ -15,7 +15,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from .errors import ModelError
-from .family import ModelConfig, read_config
+from .family import read_config
 from .lora import Adapter, read_adapter
 from .naming import part_sizes, parts
 from .network import Transformer
@@ -128,5 +128,3 @@ def export(network: Transformer, folder: str | Path, config_json: dict, *, dtype
     save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
     (folder / "config.json").write_text(json.dumps(config_json, indent=2) + "\n", encoding="utf-8")
 
-
-__all__ = ["ModelConfig", "export", "load"]

@@ -64,6 +64,8 @@ def read_config(folder: str | Path) -> ModelConfig:
         raw = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ModelError(f"{folder} holds no config.json: give the folder of a Dream or LLaDA checkpoint.") from None
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read: {error.strerror}.") from None
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise ModelError(f"{path} is not a JSON file in UTF-8: {error}.") from None
     if not isinstance(raw, dict):

@@ -44,6 +44,8 @@ def read_adapter(folder: str | Path) -> Adapter:
         config = json.loads((folder / "adapter_config.json").read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ModelError(f"{folder} holds no adapter_config.json: give the folder of a peft LoRA adapter.") from None
+    except OSError as error:
+        raise ModelError(f"{folder}/adapter_config.json cannot be read: {error.strerror}.") from None
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise ModelError(f"{folder}/adapter_config.json is not JSON in UTF-8: {error}.") from None
     if not isinstance(config, dict):

@@ -12,7 +12,6 @@ class Preset:
 
     title: str
     folder: Path
-    task: str
     note: str
     settings: dict[str, object] = field(default_factory=dict)
 
@@ -23,7 +22,6 @@ PRESETS = {
     "lopa-tiny": Preset(
         title="LoPA tiny, 5M parameters, in this repository",
         folder=ASSETS / "lopa-tiny",
-        task="word-problems",
         note="Grade-school word problems with numbers up to 100. Other prompts give grammatical nonsense.",
         settings={
             "max_new_tokens": 80,

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from jinja2 import TemplateError
+from jinja2 import Template, TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from tokenizers import Tokenizer as Backend
 
@@ -25,7 +25,7 @@ class Tokenizer:
             self.backend = Backend.from_file(str(path))
         except Exception as error:  # the library raises bare Exception for every kind of damage
             raise ModelError(f"{path} cannot be read: {error}.") from None
-        self.template = read_template(folder / "tokenizer_config.json")
+        self.names, self.template = read_template(folder / "tokenizer_config.json")
         self.special = {index for index, token in self.backend.get_added_tokens_decoder().items() if token.special}
 
     def encode_prompt(self, text: str) -> list[int]:
@@ -36,8 +36,9 @@ class Tokenizer:
         if self.template is None:
             return text
         try:
-            return self.template.render(prompt=text, messages=[{"role": "user", "content": text}], add_generation_prompt=True)
-        except TemplateError as error:
+            messages = [{"role": "user", "content": text}]
+            return self.template.render(self.names, prompt=text, messages=messages, add_generation_prompt=True)
+        except Exception as error:  # a template is the checkpoint's code: it may fail in any way
             raise ModelError(f"The checkpoint's chat template fails: {error}.") from None
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -54,17 +55,20 @@ class Tokenizer:
         return text
 
 
-def read_template(path: Path):
-    """The chat template as a sandboxed jinja template, or None if the checkpoint has none."""
+def read_template(path: Path) -> tuple[dict[str, str], Template | None]:
+    """The special tokens a template may name, and the chat template, sandboxed; None if the checkpoint has none."""
     if not path.exists():
-        return None
+        return {}, None
     try:
-        source = json.loads(path.read_text(encoding="utf-8")).get("chat_template")
+        config = json.loads(path.read_text(encoding="utf-8"))
+        source = config.get("chat_template")
     except (UnicodeDecodeError, json.JSONDecodeError, AttributeError) as error:
         raise ModelError(f"{path} is not a JSON object in UTF-8: {error}.") from None
+    named = {name: config.get(name) for name in ("bos_token", "eos_token", "pad_token", "mask_token")}
+    names = {name: token["content"] if isinstance(token, dict) else token or "" for name, token in named.items()}
     if source is None:
-        return None
+        return names, None
     try:
-        return ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True).from_string(source)
+        return names, ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True).from_string(source)
     except (TemplateError, TypeError) as error:
         raise ModelError(f"The chat template in {path} is damaged: {error}.") from None

@@ -13,7 +13,7 @@ from ..trace.trace import Trace
 # mid-tones that stand out on white and on near-black; viewer.css has the same accents
 ACCENTS = {"vanilla": "#5b80bd", "confidence": "#5b80bd", "lopa": "#db7b0e"}
 BROUGHT = "#f2b866"
-TITLES = {"vanilla": "One token per pass", "confidence": "Confidence decoding", "lopa": "LoPA"}
+TITLES = {"vanilla": "One token per pass", "confidence": "Confidence decoding", "lopa": "LoPA", "lopa-paper": "LoPA, as published"}
 GAP = 0.16  # share of the height between the two panels
 
 

@@ -21,6 +21,7 @@ from ..trace.trace import Trace
 from .examples import known
 from .scorecard import scorecard
 from .state import FINISHED, RUNNING, STOPPED, draw, round_text, snapshot
+from .words import plain
 
 LONGEST_PROMPT = 2000  # characters
 BASELINES = ("confidence", "vanilla")
@@ -40,38 +41,37 @@ class Stop:
 
 
 class Shelf:
-    """The models a page offers, by name: the one it was started with, and the catalogue's, opened when first asked for."""
+    """The models a page offers, by name: the one it was started with, and the catalogue's, opened when first asked for.
+
+    A name in PRESETS means that preset; a folder that only shares its name goes by its path.
+    """
 
     def __init__(self, model: Model) -> None:
-        self.opened = {model.name: model}
-        self.first = model.name
+        folders = {preset.folder.resolve(): name for name, preset in PRESETS.items()}
+        own = str(model.folder) if model.name in PRESETS else model.name
+        self.first = folders.get(model.folder.resolve(), own)
+        self.opened = {self.first: model}
+        self.device, self.dtype = model.network.embed.weight.device, model.network.embed.weight.dtype
 
     def choices(self) -> list[tuple[str, str]]:
         """(title, name) pairs for a menu."""
-        return [(PRESETS[name].title if name in PRESETS else name, name) for name in dict.fromkeys((self.first, *PRESETS))]
+        names = dict.fromkeys((self.first, *PRESETS))
+        return [(PRESETS[name].title if name in PRESETS else self.opened[name].name, name) for name in names]
 
     def take(self, name: str) -> Model:
         """The model of this name. Raises PageError or ModelError."""
         if name not in self.opened:
             if name not in PRESETS:
                 raise PageError(f"There is no model {name!r} here: take one of the menu's.")
-            self.opened[name] = open_model(PRESETS[name].folder)
+            self.opened[name] = open_model(PRESETS[name].folder, device=self.device, dtype=self.dtype)
         return self.opened[name]
 
 
 def encode(model: Model, prompt: str) -> list[int]:
-    """Token ids of a prompt. Raises PageError, ModelError."""
-    text = prompt.strip()
-    if not text:
-        raise PageError("The prompt is empty: write one or pick an example.")
-    if len(text) > LONGEST_PROMPT:
-        raise PageError(f"The prompt has {len(text)} characters; this page takes up to {LONGEST_PROMPT}.")
-    if model.tokenizer:
-        return model.tokenizer.encode_prompt(text)
-    try:
-        return [int(part) for part in text.split()]
-    except ValueError:
-        raise PageError("This model has no tokenizer: give the prompt as token ids with spaces between them.") from None
+    """Token ids of a prompt. Raises PageError, SettingsError, ModelError."""
+    if len(prompt.strip()) > LONGEST_PROMPT:
+        raise PageError(f"The prompt has {len(prompt.strip())} characters; this page takes up to {LONGEST_PROMPT}.")
+    return model.encode(prompt)
 
 
 def settings_of(values: dict[str, Any]) -> DecodeSettings:
@@ -84,16 +84,23 @@ def states(
     shelf: Shelf, stop: Stop, prompt: str, model: str, baseline: str, values: dict[str, Any]
 ) -> Iterator[tuple[dict[str, Any] | None, str]]:
     """(viewer state or None to leave it as it is, sentence for the banner or "") until both decoders have ended."""
+    if stop.wanted:  # while it was waiting in the queue
+        yield None, "Stopped before it began; what is on screen is from before."
+        return
     last = None
     try:
         for last in start(shelf, prompt, model, baseline, values).states(stop):
             yield last, ""
     except (PageError, SettingsError, ModelError) as error:
-        yield last, str(error)
+        yield broken_off(last), plain(str(error))
     except Exception:
         log.exception("A run failed")
-        stopped = last and last | {"status": STOPPED, "traces": [lane | {"status": STOPPED} for lane in last["traces"]]}
-        yield stopped, "Something went wrong on the server and is written to its log; please try again."
+        yield broken_off(last), "Something went wrong on the server and is written to its log; please try again."
+
+
+def broken_off(last: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The last state of a run that failed, its lanes no longer running; None if it never began."""
+    return last and last | {"status": STOPPED, "traces": [lane | {"status": STOPPED} for lane in last["traces"]]}
 
 
 def start(shelf: Shelf, prompt: str, model: str, baseline: str, values: dict[str, Any]) -> Running:
@@ -122,7 +129,8 @@ class Running:
             yield self.state(RUNNING)
             told = drawn = time.monotonic()
             for name, happened in rounds:
-                self.rounds[name].append(round_text(happened))
+                if happened is not None:  # None is a warm-up round
+                    self.rounds[name].append(round_text(happened))
                 if stop.wanted:
                     break
                 if time.monotonic() - told < TICK:

@@ -70,13 +70,22 @@ def answers(traces: Sequence[Trace], known: Problem | None) -> list[dict[str, An
         return []
     texts = ["none" if answer is None else str(answer) for answer in found]
     if known:
-        marks = ["✓ right" if is_correct(trace.text, known) else f"✗ wrong, it is {known.answer}" for trace in traces]
-        texts = [f"{text}  {mark}" for text, mark in zip(texts, marks)]
+        texts = [f"{text}  {mark(trace, known)}" for text, trace in zip(texts, traces)]
     return [{"label": "Answer", "values": texts, "better": None}]
+
+
+def mark(trace: Trace, known: Problem) -> str:
+    if trace.reason == "stopped":
+        return "unfinished"
+    return "✓ right" if is_correct(trace.text, known) else f"✗ wrong, it is {known.answer}"
 
 
 def agreement(traces: Sequence[Trace]) -> str:
     """Whether both wrote the same text, and where they part."""
+    if any(trace.reason == "stopped" for trace in traces):
+        return "Not both had ended, so their texts are not compared."
+    if not any(trace.text for trace in traces):  # a model without a tokenizer
+        return "Both wrote the same tokens." if traces[0].ids == traces[1].ids else "The tokens differ."
     left, right = (trace.text.strip() for trace in traces)
     if left == right:
         return "Both wrote the same text."

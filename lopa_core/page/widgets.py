@@ -12,6 +12,7 @@ import gradio as gr
 from ..decode.settings import ATTENTIONS, CONFIDENCES, DecodeSettings
 from ..model.presets import PRESETS
 from .run import BASELINES, Shelf
+from .words import LABELS
 
 NAMES = (
     "max_new_tokens", "block_size", "tau_conf", "confidence", "tau_add", "tau_act",
@@ -52,8 +53,8 @@ def model_group(shelf: Shelf, start: dict[str, Any]) -> Widgets:
     return {
         "model": gr.Dropdown(shelf.choices(), value=shelf.first, label="Model", info=about(shelf.first)),
         "baseline": gr.Radio(baselines, value=BASELINES[0], label="Baseline", info=both),
-        "max_new_tokens": slider(start["max_new_tokens"], 8, 256, 8, "New tokens", "Length of the canvas; a whole number of blocks."),
-        "attention": menu(start["attention"], ATTENTIONS, "Attention", "Whether blocks see those behind them (full); as trained."),
+        "max_new_tokens": slider(start["max_new_tokens"], 4, 256, 4, LABELS["max_new_tokens"], "A whole number of blocks."),
+        "attention": menu(start["attention"], ATTENTIONS, LABELS["attention"], "Whether blocks see those behind them (full); as trained."),
     }
 
 
@@ -62,11 +63,11 @@ def filling_group(start: dict[str, Any]) -> Widgets:
     add = "The next block opens once this share of the last one is filled."
     act = "A block fills a mask in every pass once this share of the one before is filled."
     return {
-        "tau_conf": slider(start["tau_conf"], 0, 1, 0.01, "τ conf", "A mask is filled once its token's probability is above this."),
-        "confidence": menu(start["confidence"], CONFIDENCES, "Confidence function", "What masks and branches are ranked by."),
-        "block_size": slider(start["block_size"], 4, 64, 4, "Block size", "Masks are opened in blocks of this many tokens."),
-        "tau_add": slider(start["tau_add"], 0, 1, 0.05, "τ add", add),
-        "tau_act": slider(start["tau_act"], 0, 1, 0.05, "τ act", act),
+        "tau_conf": slider(start["tau_conf"], 0, 1, 0.01, LABELS["tau_conf"], "Masks with a higher probability are filled."),
+        "confidence": menu(start["confidence"], CONFIDENCES, LABELS["confidence"], "What masks and branches are ranked by."),
+        "block_size": slider(start["block_size"], 4, 64, 4, LABELS["block_size"], "Masks are opened in blocks of this many tokens."),
+        "tau_add": slider(start["tau_add"], 0, 1, 0.05, LABELS["tau_add"], add),
+        "tau_act": slider(start["tau_act"], 0, 1, 0.05, LABELS["tau_act"], act),
     }
 
 
@@ -75,16 +76,18 @@ def lookahead_group(start: dict[str, Any]) -> Widgets:
     k = "Futures weighed beside the anchor in every pass; 0 is confidence decoding."
     floor = "Least probability a branch's token may have; 0 is LoPA as in the paper."
     return {
-        "lookahead": slider(start["lookahead"], 0, 15, 1, "k, lookahead branches", k),
-        "confidence_floor": slider(start["confidence_floor"], 0, 1, 0.05, "Confidence floor", floor),
+        "lookahead": slider(start["lookahead"], 0, 15, 1, LABELS["lookahead"], k),
+        "confidence_floor": slider(start["confidence_floor"], 0, 1, 0.05, LABELS["confidence_floor"], floor),
     }
 
 
 def sampling_group(start: dict[str, Any]) -> Widgets:
     heading("Sampling")
     return {
-        "temperature": slider(start["temperature"], 0, 2, 0.05, "Temperature", "0 takes the likeliest token; above it tokens are drawn."),
-        "seed": gr.Number(start["seed"], precision=0, minimum=0, label="Seed", info="Of the draws; the same seed draws the same tokens."),
+        "temperature": slider(
+            start["temperature"], 0, 2, 0.05, LABELS["temperature"], "0 takes the likeliest token; above it tokens are drawn."
+        ),
+        "seed": gr.Number(start["seed"], precision=0, label=LABELS["seed"], info="The same seed draws the same tokens."),
     }
 
 

@@ -34,7 +34,7 @@ class LocalEngine:
         if rows > self.room[0] or length > self.room[1]:
             self.room = (max(rows, self.room[0]), max(length, self.room[1]))
             self.cache = Cache(self.config, rows=self.room[0], length=self.room[1], device=self.device, dtype=self.dtype)
-        self.settings = settings
+        self.rows, self.settings = rows, settings
         self.forbidden = None if settings.allow_mask_token else self.config.mask_id
         self.seconds_in_network = self.seconds_observing = 0.0
 
@@ -59,7 +59,7 @@ class LocalEngine:
         return seen
 
     def commit(self, row: int, start: int, end: int) -> None:
-        self.cache.commit(row, start, end)
+        self.cache.commit(row, start, end, self.rows)
 
     def mask(self, window: Window) -> Tensor | None:
         """What each row may see; None where every row sees all of its prefix and window."""

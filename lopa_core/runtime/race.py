@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ..decode.loop import check_prompt
 from ..decode.settings import DecodeSettings
 from ..model.network import Transformer
 from ..trace.recorder import Recorder
@@ -18,15 +19,22 @@ WARM_ROUNDS = 3  # the first forwards pay for kernels' set-up and page faults
 
 
 class Race:
-    """The lanes of one comparison, by decoder name. Iterate `run`; stop by leaving the loop."""
+    """The lanes of one comparison, by decoder name. Iterate `run`; stop by leaving the loop.
+
+    Raises SettingsError at once for a prompt that cannot be decoded.
+    """
 
     def __init__(self, network: Transformer, prompt: Sequence[int], lanes: dict[str, DecodeSettings]) -> None:
+        for settings in lanes.values():
+            check_prompt(prompt, network.config, settings)
+        self.prompt = prompt
         self.recorders = {name: Recorder(prompt, LocalEngine(network), settings) for name, settings in lanes.items()}
-        for name, settings in lanes.items():
-            warm_up(Recorder(prompt, self.recorders[name].engine, settings))
 
-    def run(self) -> Iterator[tuple[str, TraceRound]]:
-        """(decoder, round) until every lane has ended."""
+    def run(self) -> Iterator[tuple[str, TraceRound | None]]:
+        """(decoder, round) until every lane has ended; first a few warm-up rounds, told as None and counted nowhere."""
+        for name, recorder in self.recorders.items():
+            for _ in warm_rounds(Recorder(self.prompt, recorder.engine, recorder.settings)):
+                yield name, None
         running = dict(self.recorders)
         while running:
             name = min(running, key=lambda lane: running[lane].seconds)
@@ -37,8 +45,15 @@ class Race:
                 yield name, happened
 
 
-def warm_up(recorder: Recorder) -> None:
-    """Run a few rounds that are not counted."""
+def warm_rounds(recorder: Recorder) -> Iterator[None]:
+    """A few rounds for their side effects."""
     for _ in range(WARM_ROUNDS):
         if recorder.step() is None:
             break
+        yield
+
+
+def warm_up(recorder: Recorder) -> None:
+    """Run `warm_rounds` at once."""
+    for _ in warm_rounds(recorder):
+        pass

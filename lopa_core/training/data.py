@@ -7,7 +7,7 @@ from tokenizers import Tokenizer
 
 from ..tasks.word_problems import problems
 from .mixture import Batch
-from .vocabulary import EOS
+from .vocabulary import ANSWER_CUE, EOS
 
 SHORT, LONG = 0.6, 1.0  # the two batch shapes: the shortest 60 % of problems, and the rest
 
@@ -15,7 +15,7 @@ SHORT, LONG = 0.6, 1.0  # the two batch shapes: the shortest 60 % of problems, a
 def encode(tokenizer: Tokenizer, count: int, *, seed: int, start: int) -> list[tuple[list[int], list[int]]]:
     """`count` problems as (prompt ids, solution ids)."""
     drawn = list(problems(count, seed=seed, start=start))
-    prompts = tokenizer.encode_batch([f"{p.question}\nAnswer:" for p in drawn])
+    prompts = tokenizer.encode_batch([p.question + ANSWER_CUE for p in drawn])
     solutions = tokenizer.encode_batch([f" {p.solution}" for p in drawn])
     return [(p.ids, s.ids) for p, s in zip(prompts, solutions)]
 

@@ -27,8 +27,8 @@ from .mixture import DIFFUSION, WARM_START, Question, ask
 class Recipe:
     """Everything that decides the result. Steps are optimizer steps of about `tokens` tokens."""
 
-    steps: int = 4800
-    warm_steps: int = 1000
+    steps: int = 2300
+    warm_steps: int = 450
     tokens: int = 10_000
     muon_lr: float = 0.006
     adamw_lr: float = 1.2e-3

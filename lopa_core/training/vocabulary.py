@@ -11,7 +11,8 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, 
 from ..tasks.word_problems import problems
 
 EOS, MASK = "<|endoftext|>", "<|mask|>"
-PROMPT_TEMPLATE = "{{ prompt }}\nAnswer:"
+ANSWER_CUE = "\nAnswer:"  # between a question and its solution
+PROMPT_TEMPLATE = "{{ prompt }}" + ANSWER_CUE
 LARGEST_NUMBER = 120
 SAMPLE = 20_000  # problems the merges are learned from; more change nothing, the vocabulary is closed
 
@@ -28,7 +29,7 @@ def train_tokenizer(vocab_size: int, seed: int) -> Tokenizer:
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    tokenizer.train_from_iterator((f"{p.question}\nAnswer: {p.solution}" for p in problems(SAMPLE, seed=seed)), trainer)
+    tokenizer.train_from_iterator((f"{p.question}{ANSWER_CUE} {p.solution}" for p in problems(SAMPLE, seed=seed)), trainer)
     tokenizer.add_tokens([AddedToken(number, normalized=False) for number in numbers])
     filler = vocab_size - tokenizer.get_vocab_size()
     tokenizer.add_tokens([AddedToken(f"<|unused{n}|>") for n in range(filler)])

@@ -100,6 +100,7 @@ def test_verify_counts_and_explains_failures(capsys, tmp_path):
 
 BAD = {
     "empty prompt": (["decode", "--prompt", " "], "empty"),
+    "prompt that is no text": (["decode", "--prompt", "caf\udce9"], "UTF-8"),
     "no such file": (["decode", "--prompt-file", "/nowhere.txt"], "/nowhere.txt"),
     "ids that are no numbers": (["decode", *DREAM, "--prompt-ids", "1,x"], "whole numbers"),
     "id outside the vocabulary": (["decode", *DREAM, "--prompt-ids", "1,9999"], "9999"),
@@ -122,6 +123,7 @@ BAD = {
     "bench without a tokenizer": (["bench", *DREAM, "--limit", "1"], "tokenizer"),
     "lookaheads no numbers": (["bench-rounds", *DREAM, "--lookaheads", "a"], "--lookaheads"),
     "trace that is none": (["trace", str(CONFORMANCE / "lopa.json")], "not a trace"),
+    "model that is a file": (["decode", "--model", __file__, *IDS], "Not a directory"),
     "cases that are none": (["verify", str(MODELS / "dream-a" / "config.json"), "--models", "."], "cases"),
     "trace into no folder": (["decode", *DREAM, *IDS, *SHORT, "--trace", "/nowhere/trace.json"], "/nowhere"),
 }
@@ -140,6 +142,26 @@ def test_a_file_that_is_not_utf8(capsys, tmp_path):
     (tmp_path / "prompt.txt").write_bytes(b"caf\xe9")
     code, _, err = call(capsys, "decode", "--prompt-file", tmp_path / "prompt.txt")
     assert code == 2 and "UTF-8" in err
+
+
+@pytest.mark.parametrize(("change", "words"), [({"prompt": 5}, "cases.0.prompt"), ({"settings": {"speed": 1}}, "speed")])
+def test_damaged_cases_are_named(capsys, tmp_path, change, words):
+    case = json.loads((CONFORMANCE / "lopa.json").read_text())["cases"][0] | change
+    (tmp_path / "cases.json").write_text(json.dumps({"cases": [case]}))
+    code, _, err = call(capsys, "verify", tmp_path / "cases.json", "--models", MODELS)
+    assert code == 2 and words in err
+
+
+def test_blanks_around_a_prompt_change_nothing(capsys, tmp_path):
+    (tmp_path / "prompt.txt").write_text("Mia has 3 pens.\n", encoding="utf-8")
+    flags = ["--max-new-tokens", "16"]
+    from_file = call_json(capsys, "decode", "--prompt-file", tmp_path / "prompt.txt", *flags)
+    assert from_file["ids"] == call_json(capsys, "decode", "--prompt", "Mia has 3 pens.", *flags)["ids"]
+
+
+def test_d2f_is_confidence_decoding(capsys):
+    flags = [*DREAM, *IDS, *SHORT]
+    assert call_json(capsys, "decode", *flags, "--decoder", "d2f")["ids"] == call_json(capsys, "decode", *flags, "--decoder", "confidence")["ids"]
 
 
 def test_more_lookahead_branches_than_masks_is_fine(capsys):

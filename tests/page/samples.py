@@ -11,7 +11,7 @@ from lopa_core.decode.settings import DecodeSettings
 from lopa_core.page.widgets import NAMES
 from lopa_core.runtime.session import Model
 from lopa_core.trace.trace import Trace
-from tests.helpers.models import conformance_network
+from tests.helpers.models import MODELS, conformance_network
 from tests.helpers.traces import PROMPT, recorded
 
 SMALL = DecodeSettings(max_new_tokens=32, block_size=16, lookahead=4, tau_conf=0.9)  # LoPA needs half the rounds here
@@ -27,4 +27,4 @@ def pair(steps: int = 1000) -> tuple[Trace, Trace]:
 
 
 def page_model() -> Model:
-    return Model("dream-a", conformance_network("dream-a", dtype=torch.float32), None, "a test machine")
+    return Model("dream-a", conformance_network("dream-a", dtype=torch.float32), None, "a test machine", MODELS / "dream-a")

@@ -54,10 +54,10 @@ def test_whole_numbers_may_arrive_as_floats():
         ({"baseline": "lopa"}, "no baseline 'lopa'"),
         ({"block_size": 12}, "not a whole number of blocks of 12"),
         ({"block_size": 64}, "longer than the 32 new tokens"),
-        ({"lookahead": 1.5}, "lookahead must be a whole number"),
-        ({"seed": None}, "seed must be a whole number"),
-        ({"tau_conf": "high"}, "tau_conf must lie between"),
-        ({"attention": "causal"}, "attention must be one of"),
+        ({"lookahead": 1.5}, "k, lookahead branches must be a whole number"),
+        ({"seed": None}, "but it is empty"),
+        ({"tau_conf": "high"}, "τ conf must lie between"),
+        ({"attention": "causal"}, "Attention must be one of"),
     ],
 )
 def test_wrong_input_is_said_in_a_sentence_and_leaves_the_screen(wrong, sentence):
@@ -74,12 +74,27 @@ def test_a_model_that_does_not_open_is_said_in_a_sentence(monkeypatch, tmp_path)
 def test_a_wanted_stop_ends_the_run_after_the_round_under_way(forwards):
     stop, told = Stop(), []
     for state, _ in race(stop=stop):
-        if told and not stop.wanted:
+        if any(lane["rounds"] for lane in state["traces"]) and not stop.wanted:
             stop.wanted, before = True, len(forwards)
         told.append(state)
     assert len(forwards) <= before + 1
     assert told[-1]["status"] == "stopped" and told[-1]["card"]["headline"].startswith("Stopped")
-    assert sum(len(lane["rounds"]) for lane in told[-1]["traces"]) >= 2
+    assert sum(len(lane["rounds"]) for lane in told[-1]["traces"]) >= 1
+
+
+def test_a_stop_during_the_warm_up_ends_the_run_before_a_round(forwards):
+    stop = Stop()
+    running = race(stop=stop)
+    next(running)
+    stop.wanted = True
+    assert list(running)[-1][0]["status"] == "stopped" and len(forwards) <= 1
+
+
+def test_a_stop_while_waiting_in_the_queue_runs_nothing(forwards):
+    stop = Stop()
+    stop.wanted = True
+    ((state, said),) = race(stop=stop)
+    assert state is None and "before it began" in said and forwards == []
 
 
 def test_a_visitor_who_leaves_stops_the_engine(forwards, monkeypatch):
