@@ -160,8 +160,8 @@ def test_blanks_around_a_prompt_change_nothing(capsys, tmp_path):
 
 
 def test_d2f_is_confidence_decoding(capsys):
-    flags = [*DREAM, *IDS, *SHORT]
-    assert call_json(capsys, "decode", *flags, "--decoder", "d2f")["ids"] == call_json(capsys, "decode", *flags, "--decoder", "confidence")["ids"]
+    one, other = (call_json(capsys, "decode", *DREAM, *IDS, *SHORT, "--decoder", name) for name in ("d2f", "confidence"))
+    assert one["ids"] == other["ids"]
 
 
 def test_more_lookahead_branches_than_masks_is_fine(capsys):
