@@ -43,7 +43,7 @@ def spawn(canvas: Canvas, slots: np.ndarray, seen: Observation, settings: Decode
     for index in ranked[: settings.lookahead].tolist():
         tried = Tried(int(slots[index]), int(seen.tokens[index]), float(seen.probabilities[index]), float(seen.confidences[index]))
         future = canvas.copy()
-        future.write(slots[index : index + 1], seen.tokens[index : index + 1], eos_id)
+        future.decide(tried.slot, tried.token, eos_id)
         branches.append(Branch(future, tried))
     if settings.duplicate_anchor and settings.lookahead and not len(slots):
         branches.append(Branch(canvas.copy()))

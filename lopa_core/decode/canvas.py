@@ -11,7 +11,7 @@ reads them once more and commits them (the prompt at first). Blocks from `closin
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -44,25 +44,23 @@ class Canvas:
         """Slot behind the last opened block."""
         return self.prompt + self.opened * self.block_size
 
-    def masked(self) -> np.ndarray:
-        """Masked slots of the opened blocks, in order."""
-        return np.flatnonzero(self.tokens[self.closing : self.end] == self.mask_id) + self.closing
-
     def advance(self, tau_add: float, tau_act: float) -> None:
         """The block schedule of D2F (arXiv 2508.09192, section 4.3): open at most one block, then promote."""
-        filled = self.filled_share()
-        last = filled[-1] if self.opened else 1.0
+        shares = self.filled_shares()
+        last = shares[-1] if shares else 1.0
+        active = self.opened - len(shares)
         if self.opened < len(self.fully_active) and not self.ended and last >= tau_add:
             self.opened += 1
-        # the prompt counts as a full block in front; a promotion is never undone
-        self.fully_active[0] = True
-        promoted = np.flatnonzero(filled >= tau_act) + 1
-        self.fully_active[promoted[promoted < len(self.fully_active)]] = True
+        # what lies before the active blocks is full, be it the prompt; a promotion is never undone
+        for block, share in enumerate((1.0, *shares), start=active):
+            if share >= tau_act and block < len(self.fully_active):
+                self.fully_active[block] = True
 
-    def filled_share(self) -> np.ndarray:
-        """Share of decided slots of each opened block."""
-        blocks = self.tokens[self.prompt : self.end].reshape(self.opened, self.block_size)
-        return (blocks != self.mask_id).sum(axis=1) / self.block_size
+    def filled_shares(self) -> list[float]:
+        """Share of decided slots of each active block. Python's count on a few slots beats an array's."""
+        starts = range(self.closing, self.end, self.block_size)
+        masks = (self.tokens[start : start + self.block_size].tolist().count(self.mask_id) for start in starts)
+        return [(self.block_size - count) / self.block_size for count in masks]
 
     def block_of(self, slots: np.ndarray) -> np.ndarray:
         return (slots - self.prompt) // self.block_size
@@ -72,6 +70,11 @@ class Canvas:
         self.tokens[slots] = tokens
         if eos_id is not None and eos_id in tokens.tolist():
             self.ended = True
+
+    def decide(self, slot: int, token: int, eos_id: int | None) -> None:
+        """`write` for a single slot."""
+        self.tokens[slot] = token
+        self.ended = self.ended or token == eos_id
 
     def retire(self) -> None:
         """Mark the leading full blocks as to be cached, in order."""
@@ -90,4 +93,5 @@ class Canvas:
         return eos_id in answer and self.mask_id not in answer[: answer.index(eos_id)]
 
     def copy(self) -> Canvas:
-        return replace(self, tokens=self.tokens.copy(), fully_active=self.fully_active.copy())
+        own = (self.tokens.copy(), self.mask_id, self.prompt, self.block_size, self.closing, self.fully_active.copy())
+        return Canvas(*own, self.committed, self.opened, self.ended)

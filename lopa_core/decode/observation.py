@@ -47,16 +47,14 @@ def observe(logits: Tensor, *, confidence: str, forbidden: int | None, temperatu
     logits = logits.sub_(logits.amax(dim=-1, keepdim=True)).clamp_(min=VANISHED)
     tokens = argmax(logits)
     shares = logits.softmax(dim=-1)
-    if forbidden is not None:
-        shares[:, forbidden] = 0.0
-    highest = shares.amax(dim=-1)
+    highest = probabilities = shares.gather(1, tokens[:, None]).squeeze(-1)
     if temperature > 0:
+        if forbidden is not None:
+            shares[:, forbidden] = 0.0
         # of the sum as it was rounded, and right of it: a token without a share is never drawn
         sums = shares.cumsum(dim=-1)
         tokens = torch.searchsorted(sums, uniforms[:, None] * sums[:, -1:], right=True).squeeze(-1)
         probabilities = shares.gather(1, tokens[:, None]).squeeze(-1)
-    else:
-        probabilities = highest
     if confidence == "neg_entropy":
         # log p = logit - highest logit + log(highest p)
         confidences = torch.linalg.vecdot(shares, logits) + highest.log()

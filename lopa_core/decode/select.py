@@ -17,22 +17,22 @@ def threshold(canvas: Canvas, slots: np.ndarray, seen: Observation, tau_conf: fl
     single most confident one, so decoding always moves; half-active blocks wait."""
     chosen = seen.probabilities > tau_conf
     block = canvas.block_of(slots)
-    for index in np.unique(block):
-        inside = block == index
-        if canvas.fully_active[index] and not chosen[inside].any():
-            chosen[best(inside, seen)] = True
+    bounds = [0, *(np.flatnonzero(block[1:] != block[:-1]) + 1).tolist(), len(block)]
+    for low, high in zip(bounds, bounds[1:]):
+        if canvas.fully_active[block[low]] and not chosen[low:high].any():
+            chosen[low + best(seen.confidences[low:high])] = True
     return np.flatnonzero(chosen)
 
 
 def one(canvas: Canvas, slots: np.ndarray, seen: Observation, tau_conf: float) -> np.ndarray:
     """The single most confident mask of the first block that has any: one token per forward pass."""
     block = canvas.block_of(slots)
-    return np.array([best(block == block[0], seen)])
+    return np.array([best(seen.confidences[block == block[0]])])
 
 
-def best(inside: np.ndarray, seen: Observation) -> int:
-    """Index of the most confident slot among `inside` [n] bool; ties go to the earlier slot."""
-    return int(np.where(inside, seen.confidences, -np.inf).argmax())
+def best(confidences: np.ndarray) -> int:
+    """Index of the highest confidence; ties go to the earlier slot."""
+    return int(confidences.argmax())
 
 
 RULES = {"threshold": threshold, "one": one}

@@ -83,22 +83,25 @@ def look(branches: Sequence[Branch], settings: DecodeSettings, *, shifted: bool,
     ends = np.array([branch.canvas.end for branch in branches])
     width = int(ends.max()) - start
     tokens = np.stack([branch.canvas.tokens[start : start + width] for branch in branches])
-    slots = [branch.canvas.masked() for branch in branches]
-    flat = np.concatenate(slots)
-    answered = flat >= first.committed + (boundary and not refresh)
-    columns, queries = ask([each[each >= first.committed + (boundary and not refresh)] - shifted - start for each in slots])
+    masked = (tokens == first.mask_id) & (np.arange(start, start + width) < ends[:, None])
+    masked[:, : first.closing - start] = False  # a prompt may hold the mask id
+    rows, slots = np.nonzero(masked)
+    slots += start
+    answered = slots >= first.committed + (boundary and not refresh)
+    columns, queries = ask(rows[answered], slots[answered] - shifted - start, len(branches))
     uniforms = None
     if settings.temperature > 0:
         draws = np.random.default_rng((settings.seed, round_index)).random(len(first.tokens), dtype=np.float32)
-        uniforms = draws[flat][answered]  # one draw per slot and round: branches see common random numbers
+        uniforms = draws[slots][answered]  # one draw per slot and round: branches see common random numbers
     window = Window(tokens, start, ends, columns, queries, uniforms, first.prompt, first.block_size)
-    return Sight(window, slots, answered)
+    bounds = np.searchsorted(rows, np.arange(len(branches) + 1)).tolist()
+    return Sight(window, [slots[low:high] for low, high in zip(bounds, bounds[1:])], answered)
 
 
-def ask(wanted: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Ragged columns per row as a padded table [B, M], and where in it the wanted ones lie, flat."""
-    counts = np.array([len(each) for each in wanted])
+def ask(rows: np.ndarray, wanted: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The `wanted` columns of `rows` as a padded table [count, M], and where in it they lie, flat."""
+    counts = np.bincount(rows, minlength=count)
     meant = np.arange(max(counts.max(), 1)) < counts[:, None]
     columns = np.zeros(meant.shape, dtype=np.int64)
-    columns[meant] = np.concatenate(wanted)
+    columns[meant] = wanted
     return columns, np.flatnonzero(meant)
