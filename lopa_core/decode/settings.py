@@ -107,7 +107,7 @@ class DecodeSettings:
             "confidence": {"lookahead": 0},
             "d2f": {"lookahead": 0},  # the conformance cases' name for confidence decoding over pipelined blocks
             "lopa": {},
-            "lopa-paper": {"confidence_floor": 0.0},
+            "lopa-paper": {"confidence_floor": 0.0, "score_creation_weight": 0.0},
         }
         if name not in changes:
             raise SettingsError(f"There is no decoder {name!r}: take {', '.join(DECODERS)}.")

@@ -117,7 +117,8 @@ def comparison(shelf: Shelf) -> Any:
 
     def compare(
         prompt: str, model: str, baseline: str, max_new_tokens: int, block_size: int, tau_conf: float, confidence: str, tau_add: float,
-        tau_act: float, lookahead: int, confidence_floor: float, attention: str, temperature: float, seed: int, wish: Stop | None = None,
+        tau_act: float, lookahead: int, confidence_floor: float, score_creation_weight: float, attention: str, temperature: float,
+        seed: int, wish: Stop | None = None,
     ) -> Iterator[tuple[Any, str]]:  # fmt: skip
         """Decode one prompt with the baseline and with LoPA, streaming.
 
@@ -125,7 +126,8 @@ def comparison(shelf: Shelf) -> Any:
         rounds in the trace format, `card` the score-card at the end. The sentence says what is wrong, if anything is.
         """
         values = (
-            max_new_tokens, block_size, tau_conf, confidence, tau_add, tau_act, lookahead, confidence_floor, attention, temperature, seed,
+            max_new_tokens, block_size, tau_conf, confidence, tau_add, tau_act, lookahead, confidence_floor,
+            score_creation_weight, attention, temperature, seed,
         )  # fmt: skip
         for state, sentence in states(shelf, wish or Stop(), prompt, model, baseline, dict(zip(NAMES, values))):
             yield gr.skip() if state is None else state, sentence

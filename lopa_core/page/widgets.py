@@ -16,7 +16,7 @@ from .words import LABELS
 
 NAMES = (
     "max_new_tokens", "block_size", "tau_conf", "confidence", "tau_add", "tau_act",
-    "lookahead", "confidence_floor", "attention", "temperature", "seed",
+    "lookahead", "confidence_floor", "score_creation_weight", "attention", "temperature", "seed",
 )  # fmt: skip
 Widgets = dict[str, gr.components.Component]
 BASELINE_TITLES = {"confidence": "Confidence decoding", "vanilla": "One token per pass"}
@@ -75,9 +75,11 @@ def lookahead_group(start: dict[str, Any]) -> Widgets:
     heading("Lookahead (LoPA only)")
     k = "Futures weighed beside the anchor in every pass; 0 is confidence decoding."
     floor = "Least probability a branch's token may have; 0 is LoPA as in the paper."
+    weight = "How much a branch's score heeds its own token, not just the masks left; 0 is the paper's score."
     return {
         "lookahead": slider(start["lookahead"], 0, 15, 1, LABELS["lookahead"], k),
         "confidence_floor": slider(start["confidence_floor"], 0, 1, 0.05, LABELS["confidence_floor"], floor),
+        "score_creation_weight": slider(start["score_creation_weight"], 0, 1, 0.05, LABELS["score_creation_weight"], weight),
     }
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import gradio as gr
 import pytest
 
+from lopa_core.model.presets import PRESETS
 from lopa_core.page import layout
 from lopa_core.page.widgets import NAMES, defaults
 
@@ -42,7 +43,7 @@ def test_every_setting_is_explained_and_starts_at_the_presets_value(page):
     widgets = {each.label: each for each in forms if each.label != "Prompt"}
     assert len(widgets) == len(NAMES) + 2 and all(each.info for each in widgets.values())
     assert widgets["k, lookahead branches"].value == defaults("dream-a")["lookahead"]
-    assert defaults("lopa-tiny")["confidence_floor"] == 0.5
+    assert defaults("lopa-tiny")["confidence_floor"] == PRESETS["lopa-tiny"].settings["confidence_floor"] > 0
 
 
 def test_the_page_does_not_import_torch():
