@@ -6,13 +6,13 @@ LLaDA is a Llama body whose row i predicts slot i. Everything else is a number i
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .errors import ModelError
+from .files import read_object
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,18 +59,8 @@ class ModelConfig:
 
 def read_config(folder: str | Path) -> ModelConfig:
     """Read `folder/config.json`. Raises ModelError if it is missing, not JSON, or of an unknown family."""
-    path = Path(folder) / "config.json"
-    try:
-        raw = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ModelError(f"{folder} holds no config.json: give the folder of a Dream or LLaDA checkpoint.") from None
-    except OSError as error:
-        raise ModelError(f"{path} cannot be read: {error.strerror}.") from None
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise ModelError(f"{path} is not a JSON file in UTF-8: {error}.") from None
-    if not isinstance(raw, dict):
-        raise ModelError(f"{path} must hold a JSON object.")
-    return parse_config(raw)
+    missing = f"{folder} holds no config.json: give the folder of a Dream or LLaDA checkpoint."
+    return parse_config(read_object(Path(folder) / "config.json", missing=missing))
 
 
 def parse_config(raw: Mapping[str, Any]) -> ModelConfig:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,6 +10,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from .errors import ModelError
+from .files import read_object
 
 _PREFIX = "base_model.model."
 
@@ -40,16 +40,8 @@ class Adapter:
 def read_adapter(folder: str | Path) -> Adapter:
     """Read adapter_config.json and adapter_model.safetensors. What would be ignored silently is refused."""
     folder = Path(folder)
-    try:
-        config = json.loads((folder / "adapter_config.json").read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ModelError(f"{folder} holds no adapter_config.json: give the folder of a peft LoRA adapter.") from None
-    except OSError as error:
-        raise ModelError(f"{folder}/adapter_config.json cannot be read: {error.strerror}.") from None
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise ModelError(f"{folder}/adapter_config.json is not JSON in UTF-8: {error}.") from None
-    if not isinstance(config, dict):
-        raise ModelError(f"{folder}/adapter_config.json must hold a JSON object.")
+    missing = f"{folder} holds no adapter_config.json: give the folder of a peft LoRA adapter."
+    config = read_object(folder / "adapter_config.json", missing=missing)
     refuse_unsupported(config, folder)
     rank, alpha = config["r"], config["lora_alpha"]
     scale = alpha / math.sqrt(rank) if config.get("use_rslora") else alpha / rank

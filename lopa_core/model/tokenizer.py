@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from tokenizers import Tokenizer as Backend
 
 from .errors import ModelError
+from .files import read_object
 
 
 class Tokenizer:
@@ -57,13 +57,8 @@ class Tokenizer:
 
 def read_template(path: Path) -> tuple[dict[str, str], Template | None]:
     """The special tokens a template may name, and the chat template, sandboxed; None if the checkpoint has none."""
-    if not path.exists():
-        return {}, None
-    try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-        source = config.get("chat_template")
-    except (UnicodeDecodeError, json.JSONDecodeError, AttributeError) as error:
-        raise ModelError(f"{path} is not a JSON object in UTF-8: {error}.") from None
+    config = read_object(path, missing=f"{path} is gone.") if path.exists() else {}
+    source = config.get("chat_template")
     named = {name: config.get(name) for name in ("bos_token", "eos_token", "pad_token", "mask_token")}
     names = {name: token["content"] if isinstance(token, dict) else token or "" for name, token in named.items()}
     if source is None:

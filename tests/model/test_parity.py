@@ -128,7 +128,7 @@ def test_block_causal_cache_equals_one_full_forward_wherever_it_is_split(boundar
     split = 5 + 4 * boundary
     cache = new_cache(network, rows=1, length=21)
     first = network(tokens[:, :split], mask=block_causal_mask(0, split, 5, 4, "cpu"), cache=cache)
-    cache.commit(0, 0, split)
+    cache.commit(0, 0, split, rows=1)
     start = split - again
     rest = network(tokens[:, start:], start=start, mask=block_causal_mask(start, 21, 5, 4, "cpu"), cache=cache)
     torch.testing.assert_close(torch.cat((first[:, :start], rest), dim=1), whole, **OURS)
@@ -140,7 +140,7 @@ def test_full_attention_window_sees_a_prefix_that_was_blind_to_it(make, tmp_path
     tokens, split = random_tokens(1, 20), 8
     cache = new_cache(ours, rows=1, length=20)
     first = ours(tokens[:, :split], cache=cache)
-    cache.commit(0, 0, split)
+    cache.commit(0, 0, split, rows=1)
     rest = ours(tokens[:, split:], start=split, cache=cache)
     mask = torch.ones(1, 1, 20, 20, dtype=torch.bool)
     mask[..., :split, split:] = False
@@ -152,7 +152,7 @@ def test_batch_of_branches_equals_single_forwards_and_the_winner_is_committed_to
     prefix, futures = random_tokens(3, 6, seed=2), random_tokens(3, 9, seed=3)
     batch = new_cache(network, rows=3, length=15)
     network(prefix, cache=batch)
-    batch.commit(1, 0, 6)
+    batch.commit(1, 0, 6, rows=3)
     together = network(futures, start=6, cache=batch)
     for row in range(3):
         alone = new_cache(network, rows=1, length=15)
