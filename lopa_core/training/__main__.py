@@ -1,6 +1,6 @@
 """`python -m lopa_core.training --out DIR`: trains the embedded model from scratch, on generated problems.
 
-Runs on two CPU cores in one sitting (about 90 minutes), faster on a GPU. Interrupt it and give --resume to go on.
+Runs on two CPU cores in one sitting (70 minutes were measured), faster on a GPU. Interrupt it and give --resume to go on.
 """
 
 from __future__ import annotations
