@@ -39,13 +39,12 @@ def run(
     engine = LocalEngine(model.network)
     results = [Result(name, settings) for name, settings in lanes.items()]
     for result in results:
-        warm_up(Recorder(model.tokenizer.encode_prompt(problems[0].question), engine, result.settings))
+        warm_up(Recorder(model.encode(problems[0].question), engine, result.settings))
     for problem in problems:
-        prompt = model.tokenizer.encode_prompt(problem.question)
+        prompt = model.encode(problem.question)
         for result in results:
             recorder = Recorder(prompt, engine, result.settings)
-            while recorder.step():
-                pass
+            recorder.run()
             trace = recorder.trace(model=model.name, decoder=result.decoder, prompt="", tokenizer=model.tokenizer, hardware="")
             result.right += is_correct(trace.text, problem)
             result.metrics.append(measure(trace))

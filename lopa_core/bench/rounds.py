@@ -46,8 +46,7 @@ def time_rounds(network: Transformer, prompt: Sequence[int], settings: Sequence[
 
 def time_once(engine: LocalEngine, prompt: Sequence[int], settings: DecodeSettings) -> RoundTime:
     recorder = Recorder(prompt, engine, settings)
-    while recorder.step():
-        pass
+    recorder.run()
     count = len(recorder.rounds)
     total, network, observation = (1000 * each / count for each in (recorder.seconds, engine.seconds_in_network, engine.seconds_observing))
     return RoundTime(settings.lookahead, count, total, network, observation)

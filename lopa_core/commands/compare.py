@@ -6,10 +6,8 @@ import argparse
 import json
 
 from ..decode.settings import DECODERS, SettingsError
-from ..runtime.race import Race
-from ..trace.files import save
 from . import options
-from .decode import result
+from .decode import race, result
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -37,15 +35,7 @@ def run(args: argparse.Namespace) -> int:
     lanes = read_decoders(args, options.read_settings(args, options.model_folder(args)))
     model = options.read_model(args)
     text, prompt = options.read_prompt(args, model)
-    race = Race(model.network, prompt, lanes)
-    for _ in race.run():
-        pass
-    traces = [
-        recorder.trace(model=model.name, decoder=name, prompt=text, tokenizer=model.tokenizer, hardware=model.hardware)
-        for name, recorder in race.recorders.items()
-    ]
-    if args.trace:
-        save(traces, args.trace)
+    traces = race(model, text, prompt, lanes, args.trace)
     rows = [{"decoder": trace.decoder} | result(trace) for trace in traces]
     if args.json:
         print(json.dumps({"prompt": text, "model": model.name, "hardware": model.hardware, "results": rows}))

@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 
-from ..decode.settings import DECODERS
-from ..runtime.local import LocalEngine
-from ..runtime.race import warm_up
+from ..decode.settings import DECODERS, DecodeSettings
+from ..runtime.race import Race
+from ..runtime.session import Model
 from ..trace.files import save
 from ..trace.metrics import measure
-from ..trace.recorder import Recorder
 from ..trace.trace import Trace
 from . import options
 
@@ -28,14 +27,7 @@ def run(args: argparse.Namespace) -> int:
     settings = options.read_settings(args, options.model_folder(args)).decoder(args.decoder)
     model = options.read_model(args)
     text, prompt = options.read_prompt(args, model)
-    engine = LocalEngine(model.network)
-    warm_up(Recorder(prompt, engine, settings))
-    recorder = Recorder(prompt, engine, settings)
-    while recorder.step():
-        pass
-    trace = recorder.trace(model=model.name, decoder=args.decoder, prompt=text, tokenizer=model.tokenizer, hardware=model.hardware)
-    if args.trace:
-        save([trace], args.trace)
+    (trace,) = race(model, text, prompt, {args.decoder: settings}, args.trace)
     if args.json:
         print(json.dumps(result(trace)))
         return 0
@@ -43,6 +35,17 @@ def run(args: argparse.Namespace) -> int:
     print(trace.text.strip() if model.tokenizer else " ".join(map(str, trace.ids)))
     print(f"\n{numbers.tokens} tokens in {numbers.rounds} forward passes ({numbers.tpf:.2f} per pass), {numbers.branch_forwards} rows")
     return 0
+
+
+def race(model: Model, text: str, prompt: list[int], lanes: dict[str, DecodeSettings], file: str | None) -> list[Trace]:
+    """Run every lane to its end; the traces are saved in `file` if one is named."""
+    running = Race(model.network, prompt, lanes)
+    for _ in running.run():
+        pass
+    traces = running.traces(model, text)
+    if file:
+        save(traces, file)
+    return traces
 
 
 def result(trace: Trace) -> dict[str, object]:

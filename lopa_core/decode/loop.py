@@ -30,7 +30,7 @@ def decode(prompt: Sequence[int], engine: Engine, settings: DecodeSettings) -> G
     """
     config = engine.config
     check_prompt(prompt, config, settings)
-    eos_id = config.eos_id if settings.eos_token_id is None else settings.eos_token_id
+    eos_id = settings.eos(config.eos_id)
     anchor = Canvas.start(np.asarray(prompt), settings, config.mask_id)
     engine.open(settings.lookahead + 1, len(anchor.tokens), settings)
     branches, remembered = [Branch(anchor)], None

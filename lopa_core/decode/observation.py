@@ -36,8 +36,8 @@ def observe(logits: Tensor, *, confidence: str, forbidden: int | None, temperatu
 
     confidence: `probability` of the token; `margin`, the two highest probabilities' difference; or `neg_entropy`,
     sum p log p in nats (the official Dream scripts' choice). fp32 logits are overwritten. forbidden: a token id that is never predicted.
-    temperature > 0 samples: `uniforms` [n] picks each token from the cumulative distribution, so the draw is the
-    same on every device and in every branch. Ties go to the lower token id.
+    temperature > 0 samples: `uniforms` [n] picks each token from the cumulative distribution, so branches
+    that share a draw differ by their logits alone. Ties go to the lower token id.
     """
     logits = logits.float()
     if forbidden is not None:

@@ -95,6 +95,10 @@ class DecodeSettings:
         """Rounds after which decoding stops whatever happens."""
         return self.max_rounds or self.slots + self.slots // self.block_size + 1
 
+    def eos(self, checkpoint: int | None) -> int | None:
+        """The end-of-text token: these settings' own, else the checkpoint's."""
+        return checkpoint if self.eos_token_id is None else self.eos_token_id
+
     def reference(self) -> DecodeSettings:
         """The same decoder with the official code's choices; only the round limit stays."""
         official = {"confidence_floor": 0.0, "stop_at_eos": False, "allow_mask_token": True, "refresh_boundary": False}

@@ -60,6 +60,7 @@ class Sight:
 
     window: Window
     slots: list[np.ndarray]  # per branch: its masked slots
+    bounds: list[int]  # where each branch's slots begin among all, and their number
     answered: np.ndarray  # [all slots] bool: False where the answer is the remembered one
 
     def split(self, seen: Observation, remembered: Observation | None) -> list[Observation]:
@@ -69,8 +70,7 @@ class Sight:
             for target, fresh, old in zip(whole, seen, remembered):
                 target[self.answered], target[~self.answered] = fresh, old
             seen = whole
-        bounds = np.cumsum([0, *map(len, self.slots)]).tolist()
-        return [seen.part(slice(low, high)) for low, high in zip(bounds, bounds[1:])]
+        return [seen.part(slice(low, high)) for low, high in zip(self.bounds, self.bounds[1:])]
 
 
 def look(branches: Sequence[Branch], settings: DecodeSettings, *, shifted: bool, round_index: int) -> Sight:
@@ -95,7 +95,7 @@ def look(branches: Sequence[Branch], settings: DecodeSettings, *, shifted: bool,
         uniforms = draws[slots][answered]  # one draw per slot and round: branches see common random numbers
     window = Window(tokens, start, ends, columns, queries, uniforms, first.prompt, first.block_size)
     bounds = np.searchsorted(rows, np.arange(len(branches) + 1)).tolist()
-    return Sight(window, [slots[low:high] for low, high in zip(bounds, bounds[1:])], answered)
+    return Sight(window, [slots[low:high] for low, high in zip(bounds, bounds[1:])], bounds, answered)
 
 
 def ask(rows: np.ndarray, wanted: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:

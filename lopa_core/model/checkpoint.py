@@ -16,6 +16,7 @@ from torch import Tensor
 
 from .errors import ModelError
 from .family import read_config
+from .files import read_object
 from .lora import Adapter, read_adapter
 from .naming import part_sizes, parts
 from .network import Transformer
@@ -80,11 +81,10 @@ class Weights:
         path = folder / "model.safetensors.index.json"
         if not path.exists():
             return
-        try:
-            named = json.loads(path.read_text(encoding="utf-8"))["weight_map"].items()
-        except (UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError, AttributeError):
-            raise ModelError(f"{path} is damaged: it should hold a JSON object with a weight_map.") from None
-        absent = sorted({shard for key, shard in named if key not in self.where})
+        named = read_object(path, missing=f"{path} is gone.").get("weight_map")
+        if not isinstance(named, dict):
+            raise ModelError(f"{path} is damaged: it should hold a JSON object with a weight_map.")
+        absent = sorted({shard for key, shard in named.items() if key not in self.where})
         if absent:
             raise ModelError(f"{folder} is incomplete: {', '.join(absent)} is missing or lacks keys that the index names.")
 
@@ -127,4 +127,3 @@ def export(network: Transformer, folder: str | Path, config_json: dict, *, dtype
         tensors |= {key: piece.contiguous() for key, piece in zip(theirs, pieces)}
     save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
     (folder / "config.json").write_text(json.dumps(config_json, indent=2) + "\n", encoding="utf-8")
-

@@ -157,5 +157,4 @@ class Running:
 
     def traces(self) -> list[Trace]:
         """What has happened so far: baseline, LoPA."""
-        told = {"model": self.model.name, "prompt": self.prompt, "tokenizer": self.model.tokenizer, "hardware": self.model.hardware}
-        return [recorder.trace(decoder=name, **told) for name, recorder in self.race.recorders.items()]
+        return self.race.traces(self.model, self.prompt)

@@ -12,8 +12,9 @@ from ..decode.loop import check_prompt
 from ..decode.settings import DecodeSettings
 from ..model.network import Transformer
 from ..trace.recorder import Recorder
-from ..trace.trace import TraceRound
+from ..trace.trace import Trace, TraceRound
 from .local import LocalEngine
+from .session import Model
 
 WARM_ROUNDS = 3  # the first forwards pay for kernels' set-up and page faults
 
@@ -43,6 +44,11 @@ class Race:
                 del running[name]
             else:
                 yield name, happened
+
+    def traces(self, model: Model, prompt: str) -> list[Trace]:
+        """What has happened so far, a trace per lane. prompt: the text that was encoded."""
+        told = {"model": model.name, "prompt": prompt, "tokenizer": model.tokenizer, "hardware": model.hardware}
+        return [recorder.trace(decoder=name, **told) for name, recorder in self.recorders.items()]
 
 
 def warm_rounds(recorder: Recorder) -> Iterator[None]:

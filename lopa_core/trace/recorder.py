@@ -47,13 +47,18 @@ class Recorder:
             self.tokens[slot] = token
         return self.rounds[-1]
 
+    def run(self) -> None:
+        """`step` until the decode has ended."""
+        while self.step():
+            pass
+
     def finish(self, outcome: Outcome) -> None:
         self.done, self.reason, self.tokens = True, outcome.reason, list(outcome.tokens)
 
     def trace(self, *, model: str, decoder: str, prompt: str, tokenizer: Tokenizer | None, hardware: str) -> Trace:
         """What has happened so far."""
         config = self.engine.config
-        eos = config.eos_id if self.settings.eos_token_id is None else self.settings.eos_token_id
+        eos = self.settings.eos(config.eos_id)
         known = self.tokens[: self.tokens.index(eos)] if eos in self.tokens else self.tokens
         text = tokenizer.decode([token for token in known if token != config.mask_id]) if tokenizer else ""
         seen = set(self.tokens) | {token for each in self.rounds for token in each.tokens}

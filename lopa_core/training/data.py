@@ -9,7 +9,7 @@ from ..tasks.word_problems import problems
 from .mixture import Batch
 from .vocabulary import ANSWER_CUE, EOS
 
-SHORT, LONG = 0.6, 1.0  # the two batch shapes: the shortest 60 % of problems, and the rest
+SHORT = 0.6  # of the two batch shapes, one holds the shortest 60 % of problems
 
 
 def encode(tokenizer: Tokenizer, count: int, *, seed: int, start: int) -> list[tuple[list[int], list[int]]]:
