@@ -1,10 +1,11 @@
 # make run: the page on http://127.0.0.1:7860.  make test: the tests.  make check: the linter.
+# make bench-page: what the page costs, measured.
 PYTHON ?= python3
 VENV ?= .venv
 PORT ?= 7860
 BIN = $(VENV)/bin
 
-.PHONY: run test check clean
+.PHONY: run test check bench-page clean
 
 run: $(VENV)/run.stamp
 	$(BIN)/python app.py --port $(PORT) --open
@@ -14,6 +15,9 @@ test: $(VENV)/dev.stamp
 
 check: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
+
+bench-page: $(VENV)/dev.stamp
+	$(BIN)/python -m tests.page.bench
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed: give one with PYTHON=/path/to/python3.12")'

@@ -1,6 +1,6 @@
 """The demo's entry: flags and environment -> model -> page. `python app.py --help` tells the flags.
 
-Bad input (a damaged model, a port in use) ends with exit code 2 and one sentence on standard error.
+Bad input (a wrong value, a damaged model, a port in use) ends with exit code 2 and one sentence on standard error.
 """
 
 from __future__ import annotations
@@ -9,18 +9,31 @@ import argparse
 import os
 import signal
 import sys
-import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"  # read when gradio is imported
+
+PORTS = range(7860, 7960)  # tried in turn where no port is asked for
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     args = parse(argv)
-    import torch  # after the flags, so that --help and a wrong flag answer at once
+    for name in ("GRADIO_SERVER_NAME", "GRADIO_SERVER_PORT"):
+        os.environ.pop(name, None)  # the flags hold them; Gradio would read them once more and stumble over a wrong one
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: sys.exit(0))  # until the page is served: nothing to close yet
+    from lopa_core.page.serving import free, serve
+
+    ports = [args.port] if args.port else PORTS
+    if not any(free(args.host, port) for port in ports):  # asked before a large model is loaded for nothing
+        return fail(unusable(args.host, ports))
+    import torch  # late, so that --help and what is wrong above are told at once
 
     from lopa_core.model.errors import ModelError
     from lopa_core.model.presets import DEFAULT, PRESETS
+    from lopa_core.page.layout import build
     from lopa_core.runtime.session import open_model
 
     if args.threads:
@@ -30,59 +43,136 @@ def main(argv: Sequence[str] | None = None) -> int:
         model = open_model(args.model or PRESETS[DEFAULT].folder, adapter=args.adapter, device=args.device, dtype=dtype)
     except ModelError as error:
         return fail(str(error))
-    return serve(model, args)
-
-
-def serve(model: object, args: argparse.Namespace) -> int:
-    """Launch the page and wait for SIGTERM or Ctrl-C."""
-    from lopa_core.page.layout import build, look
-
-    over = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: over.set())
-    page = build(model)
-    try:
-        _, local, public = page.launch(
-            server_name=args.host, server_port=args.port, share=args.share, prevent_thread_lock=True, quiet=True,
-            inbrowser=args.open,
-            footer_links=["api"], run_history=False, ssr_mode=False, **look(),
-        )  # fmt: skip
-    except OSError:
-        return fail(
-            f"Port {args.port} on {args.host} cannot be used: another program has it, or the address is not this machine's; try --port."
-        )
-    print(f"LoPA Side by Side runs on {public or local}", flush=True)
-    over.wait()
-    page.close(verbose=False)
-    return 0
+    page = build(model, max_queue=args.max_queue)
+    served = serve(page, args.host, ports, auth=args.auth, browser=args.open, share=args.share)
+    return 0 if served else fail(unusable(args.host, ports))
 
 
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    env = os.environ
+    """The flags; what is not given comes from the environment, then from the defaults."""
     parser = argparse.ArgumentParser(
-        prog="app.py", description="LoPA Side by Side: two decoders of one diffusion language model, live on one page."
+        prog="app.py",
+        description="LoPA Side by Side: two decoders of one diffusion language model, live on one page.",
+        epilog="A flag goes before its environment variable; an empty variable counts as not set.",
     )
     parser.error = lambda message: sys.exit(fail(f"{message} (see app.py --help)"))
-    parser.add_argument(
-        "--host", default=env.get("GRADIO_SERVER_NAME", "127.0.0.1"), help="address to listen on (GRADIO_SERVER_NAME; %(default)s)"
-    )
-    port = env.get("PORT") or env.get("GRADIO_SERVER_PORT") or "7860"
-    parser.add_argument("--port", type=int, default=port, help="port to listen on (PORT or GRADIO_SERVER_PORT; %(default)s)")
-    parser.add_argument("--model", default=env.get("LOPA_MODEL"), metavar="DIR", help="checkpoint folder (LOPA_MODEL; the embedded model)")
-    parser.add_argument(
-        "--threads", type=int, default=env.get("LOPA_THREADS"), metavar="N", help="processor threads of the network (LOPA_THREADS; all)"
-    )
-    parser.add_argument("--adapter", metavar="DIR", help="peft LoRA folder to merge into the model")
-    parser.add_argument("--device", help="cpu, cuda, cuda:1 ... (a GPU if there is one)")
-    parser.add_argument("--dtype", choices=("float32", "bfloat16"), help="of the network (bfloat16 on a GPU, float32 on a CPU)")
-    parser.add_argument("--open", action="store_true", help="open the page in a browser")
-    parser.add_argument("--share", action="store_true", help="also open a public link through Gradio's tunnel")
+    for flag in FLAGS:
+        flag.add_to(parser)
     args = parser.parse_args(argv)
-    if not 0 < args.port < 65536:
-        parser.error(f"argument --port: {args.port} is no port, take 1 to 65535")
-    if args.threads is not None and args.threads < 1:
-        parser.error(f"argument --threads: {args.threads} is too few, take 1 or more")
+    for flag in FLAGS:
+        if getattr(args, flag.name) is None:
+            setattr(args, flag.name, from_environment(flag, parser))
     return args
+
+
+def from_environment(flag: Flag, parser: argparse.ArgumentParser) -> Any:
+    """The value of the first of the flag's variables that is set, or the flag's default."""
+    for variable in flag.variables:
+        text = os.environ.get(variable, "").strip()
+        try:
+            if text and flag.kind is account:
+                return [account(line.strip()) for line in text.splitlines()]
+            if text:
+                return flag.kind(text)
+        except argparse.ArgumentTypeError as error:
+            parser.error(f"{variable}: {error}")
+    return flag.default
+
+
+def address(text: str) -> str:
+    """A host as Gradio wants it: IPv6 addresses in brackets."""
+    return f"[{text}]" if ":" in text and not text.startswith("[") else text
+
+
+def whole(most: int | None = None) -> Callable[[str], int]:
+    """A reader of whole numbers from 1 to `most`."""
+
+    def read(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = 0
+        if number < 1 or (most and number > most):
+            raise argparse.ArgumentTypeError(f"{text!r} is no whole number of 1 {f'to {most}' if most else 'or more'}")
+        return number
+
+    return read
+
+
+def precision(text: str) -> str:
+    if text not in ("float32", "bfloat16"):
+        raise argparse.ArgumentTypeError(f"{text!r} is neither float32 nor bfloat16")
+    return text
+
+
+def account(text: str) -> tuple[str, str]:
+    """USER:PASSWORD; the password may have colons. What was typed is not repeated: it may be a password."""
+    user, _, password = text.partition(":")
+    if not user.strip() or not password:
+        raise argparse.ArgumentTypeError("takes USER:PASSWORD, neither of them empty")
+    return user.strip(), password
+
+
+def switch(text: str) -> bool:
+    """A yes or no from the environment."""
+    if text.lower() not in ("1", "true", "yes", "on", "0", "false", "no", "off"):
+        raise argparse.ArgumentTypeError(f"{text!r} is neither yes (1, true, yes, on) nor no (0, false, no, off)")
+    return text.lower() in ("1", "true", "yes", "on")
+
+
+@dataclass(frozen=True)
+class Flag:
+    """`--some-name` on the command line, LOPA_SOME_NAME (or a platform's name for it) in the environment."""
+
+    name: str
+    kind: Callable[[str], Any]
+    about: str
+    unset: str  # what its absence means, for --help
+    default: Any = None
+    metavar: str | None = None
+    platform: tuple[str, ...] = ()
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return (f"LOPA_{self.name.upper()}", *self.platform)
+
+    def add_to(self, parser: argparse.ArgumentParser) -> None:
+        how: dict[str, Any] = {"type": self.kind, "metavar": self.metavar}
+        if self.kind is switch:
+            how = {"action": "store_const", "const": True}
+        elif self.kind is account:
+            how["action"] = "append"
+        about = f"{self.about} [{', '.join(self.variables)}; default: {self.unset}]"
+        parser.add_argument(f"--{self.name.replace('_', '-')}", help=about, **how)
+
+
+FLAGS = (
+    Flag(
+        "host", address, "address to listen on; 0.0.0.0 is every network of this machine", "127.0.0.1, this machine only",
+        "127.0.0.1", "ADDRESS", ("GRADIO_SERVER_NAME",),
+    ),
+    Flag(
+        "port", whole(65535), "port to listen on", f"{PORTS[0]}, or the next free one up to {PORTS[-1]}",
+        metavar="N", platform=("PORT", "GRADIO_SERVER_PORT"),
+    ),
+    Flag("model", str, "checkpoint folder", "the embedded model", metavar="DIR"),
+    Flag("adapter", str, "peft LoRA folder to merge into the model", "none", metavar="DIR"),
+    Flag("device", str, "cpu, cuda, cuda:1 ...", "a GPU if there is one", metavar="NAME"),
+    Flag("dtype", precision, "float32 or bfloat16, of the network", "bfloat16 on a GPU, float32 on a CPU", metavar="TYPE"),
+    Flag("threads", whole(1024), "processor threads of the network", "all", metavar="N"),
+    Flag("max_queue", whole(), "visitors that may wait for their turn", "16", 16, "N"),
+    Flag(
+        "auth", account, "ask visitors for this name and password; may be given again for another one, the variable takes one a line "
+        "and keeps the password out of the process list", "the page is open to everybody who can reach it", metavar="USER:PASSWORD",
+    ),
+    Flag("open", switch, "open the page in a browser", "no", False),
+    Flag("share", switch, "also try a public link through Gradio's tunnel; the page runs whether or not that works", "no", False),
+)  # fmt: skip
+
+
+def unusable(host: str, ports: Sequence[int]) -> str:
+    which = f"Port {ports[0]}" if len(ports) == 1 else f"Every port from {ports[0]} to {ports[-1]}"
+    return f"{which} on {host} cannot be used: another program has it, or the address is not this machine's; try --port."
 
 
 def fail(sentence: str) -> int:

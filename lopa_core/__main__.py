@@ -15,7 +15,8 @@ COMMANDS = {
     "compare": "one prompt through several decoders, side by side",
     "bench": "decoders on held-out problems with checkable answers",
     "bench-rounds": "time per round against the number of branches",
-    "trace": "what a saved trace holds",
+    "trace": "what a saved trace holds, and a page to replay it",
+    "record": "the page's gallery of recorded runs, anew",
     "verify": "check the decoders against a file of conformance cases",
 }
 

@@ -7,7 +7,7 @@ import json
 
 from ..decode.settings import DECODERS, SettingsError
 from . import options
-from .decode import race, result
+from .decode import add_files, race, result, write_files
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -15,7 +15,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     options.add_model(parser)
     add_decoders(parser, "confidence,lopa")
     options.add_settings(parser)
-    parser.add_argument("--trace", metavar="FILE", help="save every round of all decoders")
+    add_files(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
@@ -35,7 +35,8 @@ def run(args: argparse.Namespace) -> int:
     lanes = read_decoders(args, options.read_settings(args, options.model_folder(args)))
     model = options.read_model(args)
     text, prompt = options.read_prompt(args, model)
-    traces = race(model, text, prompt, lanes, args.trace)
+    traces = race(model, text, prompt, lanes)
+    write_files(args, traces)
     rows = [{"decoder": trace.decoder} | result(trace) for trace in traces]
     if args.json:
         print(json.dumps({"prompt": text, "model": model.name, "hardware": model.hardware, "results": rows}))

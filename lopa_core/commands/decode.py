@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
+from pathlib import Path
 
 from ..decode.settings import DECODERS, DecodeSettings
 from ..runtime.race import Race
 from ..runtime.session import Model
+from ..tasks.examples import known
 from ..trace.files import save
 from ..trace.metrics import measure
 from ..trace.trace import Trace
@@ -19,7 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     options.add_model(parser)
     parser.add_argument("--decoder", choices=(*DECODERS, "d2f"), default="lopa")
     options.add_settings(parser)
-    parser.add_argument("--trace", metavar="FILE", help="save every round")
+    add_files(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
@@ -27,7 +30,8 @@ def run(args: argparse.Namespace) -> int:
     settings = options.read_settings(args, options.model_folder(args)).decoder(args.decoder)
     model = options.read_model(args)
     text, prompt = options.read_prompt(args, model)
-    (trace,) = race(model, text, prompt, {args.decoder: settings}, args.trace)
+    (trace,) = traces = race(model, text, prompt, {args.decoder: settings})
+    write_files(args, traces)
     if args.json:
         print(json.dumps(result(trace)))
         return 0
@@ -37,15 +41,36 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def race(model: Model, text: str, prompt: list[int], lanes: dict[str, DecodeSettings], file: str | None) -> list[Trace]:
-    """Run every lane to its end; the traces are saved in `file` if one is named."""
+def race(model: Model, text: str, prompt: list[int], lanes: dict[str, DecodeSettings]) -> list[Trace]:
+    """Run every lane to its end."""
     running = Race(model.network, prompt, lanes)
     for _ in running.run():
         pass
-    traces = running.traces(model, text)
+    return running.traces(model, text)
+
+
+def add_files(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--trace", metavar="FILE", help="save every round as JSON")
+    add_html(parser)
+
+
+def add_html(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--html", type=Path, metavar="FILE", help="save a replay: a page that opens by itself, without a network")
+
+
+def write_files(args: argparse.Namespace, traces: Sequence[Trace]) -> None:
+    if args.trace:
+        save(traces, args.trace)
+    write_html(args.html, traces)
+
+
+def write_html(file: Path | None, traces: Sequence[Trace]) -> None:
     if file:
-        save(traces, file)
-    return traces
+        from ..view.replay import replay_html  # only here: it brings plotly along
+        from ..view.state import loaded, recorded
+
+        state = loaded(recorded("replay", traces), traces, known(traces[0].prompt))
+        file.write_text(replay_html(state), encoding="utf-8")
 
 
 def result(trace: Trace) -> dict[str, object]:

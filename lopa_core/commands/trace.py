@@ -9,17 +9,19 @@ from pathlib import Path
 from ..trace.files import read
 from ..trace.metrics import measure
 from ..trace.trace import Trace
-from .decode import result
+from .decode import add_html, result, write_html
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, metavar="FILE", help="written by decode --trace or compare --trace")
     parser.add_argument("--rounds", action="store_true", help="one line per round")
+    add_html(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:
     traces = read(args.file)
+    write_html(args.html, traces)
     if args.json:
         print(json.dumps({"traces": [summary(trace) for trace in traces]}))
         return 0

@@ -9,7 +9,7 @@ branches is the next round's forward, so nothing runs twice.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 
 import numpy as np
 
@@ -23,10 +23,14 @@ from .settings import DecodeSettings, SettingsError
 from .window import Engine, look
 
 
-def decode(prompt: Sequence[int], engine: Engine, settings: DecodeSettings) -> Generator[Round, None, Outcome]:
+def decode(
+    prompt: Sequence[int], engine: Engine, settings: DecodeSettings, forced: Mapping[int, int] | None = None
+) -> Generator[Round, None, Outcome]:
     """Decode behind `prompt` (token ids); yields a Round per forward pass and returns the Outcome.
 
-    Raises SettingsError, at the first round, for an empty or over-long prompt or a token outside the vocabulary.
+    forced: {round: branch} that wins there whatever the scores say, for asking "what if".
+    Raises SettingsError, at the first round, for an empty or over-long prompt or a token outside the vocabulary, and
+    at a forced round that has no such branch.
     """
     config = engine.config
     check_prompt(prompt, config, settings)
@@ -41,8 +45,9 @@ def decode(prompt: Sequence[int], engine: Engine, settings: DecodeSettings) -> G
             return finish(branches[-1].canvas, "complete")
         sight = look(branches, settings, shifted=config.shifted, round_index=index)
         seen = sight.split(engine.forward(sight.window), remembered)
-        scored = tuple(Scored(b.tried, score(s.confidences, b.tried, settings), len(s.tokens)) for b, s in zip(branches, seen))
-        won = winner([each.score for each in scored])
+        scores = [score(each.confidences, branch.tried, settings) for branch, each in zip(branches, seen)]
+        scored = tuple(Scored(branch.tried, *each) for branch, *each in zip(branches, scores, sight.slots, seen))
+        won = choose(forced or {}, index, scores)
         canvas, slots, told = branches[won].canvas, sight.slots[won], seen[won]
         committed = canvas.committed
         if canvas.closing > committed:
@@ -51,13 +56,20 @@ def decode(prompt: Sequence[int], engine: Engine, settings: DecodeSettings) -> G
             remembered = told.part(slice(0, 1))  # of the slot right behind the cache, if it is still masked
         useful = slots < first_eos(canvas, eos_id) if settings.stop_at_eos and canvas.ended else np.ones(len(slots), dtype=bool)
         filled = fill(canvas, slots, told, np.flatnonzero(useful), settings, eos_id)
-        yield Round(index, scored, won, slots, told, filled, sight.window.start, canvas.end, committed)
+        yield Round(index, scored, won, filled, sight.window.start, canvas.end, committed)
         if settings.stop_at_eos and canvas.answered(eos_id):
             return finish(canvas, "eos")
         canvas.retire()
         useful[filled] = False
         branches = spawn(canvas, slots[useful], told.part(useful), settings, eos_id)
     return finish(branches[-1].canvas, "round limit")
+
+
+def choose(forced: Mapping[int, int], index: int, scores: Sequence[float]) -> int:
+    """The branch that goes on: the forced one where there is one, else the winner."""
+    if not 0 <= forced.get(index, 0) < len(scores):
+        raise SettingsError(f"Round {index} has {len(scores)} branches, so branch {forced[index]} cannot win it.")
+    return forced[index] if index in forced else winner(scores)
 
 
 def fill(

@@ -12,11 +12,19 @@ from .observation import Observation
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """One branch of a round before its fill. `tried` is None for the anchor; `masks_left` over its whole window."""
+    """One branch of a round before its fill: its masked slots, over its whole window, and their predictions.
+
+    tried is None for the anchor.
+    """
 
     tried: Tried | None
     score: float
-    masks_left: int
+    slots: np.ndarray
+    seen: Observation
+
+    @property
+    def masks_left(self) -> int:
+        return len(self.slots)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,19 +32,27 @@ class Round:
     """One batched forward pass and what came of it.
 
     branches: in ranking order, lookaheads as spawned and the anchor last. winner: index into them.
-    slots, seen: the winner's masked slots before the fill and their predictions. filled: indices into slots that
-    were written. start, end: the window of slots that was read. committed: slots in the cache before this round.
+    filled: indices into the winner's slots that were written. start, end: the window of slots that was read.
+    committed: slots in the cache before this round.
     """
 
     index: int
     branches: tuple[Scored, ...]
     winner: int
-    slots: np.ndarray
-    seen: Observation
     filled: np.ndarray
     start: int
     end: int
     committed: int
+
+    @property
+    def slots(self) -> np.ndarray:
+        """The winner's masked slots before the fill."""
+        return self.branches[self.winner].slots
+
+    @property
+    def seen(self) -> Observation:
+        """What the winner's forward said of them."""
+        return self.branches[self.winner].seen
 
     @property
     def brought(self) -> Tried | None:

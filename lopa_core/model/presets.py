@@ -38,6 +38,15 @@ PRESETS = {
 }
 DEFAULT = "lopa-tiny"
 
+_PAPER = {"tau_add": 0.1, "tau_act": 0.95, "confidence": "neg_entropy", "confidence_floor": 0.0, "score_creation_weight": 0.0}
+# hyperparameters of LoPA's Table 5 (arXiv 2512.16229), for D2F-Dream; "branches" there is our lookahead
+PUBLISHED: dict[str, dict[str, object]] = {
+    "LoPA paper, GSM8K": _PAPER | {"block_size": 32, "tau_conf": 0.9, "lookahead": 14},
+    "LoPA paper, MATH": _PAPER | {"block_size": 16, "tau_conf": 0.9, "lookahead": 7},
+    "LoPA paper, HumanEval": _PAPER | {"block_size": 32, "tau_add": 0.3, "tau_conf": 0.95, "lookahead": 7},
+    "LoPA paper, MBPP": _PAPER | {"block_size": 32, "tau_add": 0.3, "tau_conf": 0.95, "lookahead": 7},
+}
+
 
 def settings_for(folder: str | Path) -> dict[str, object]:
     """The preset settings of a model folder; empty if it is not in the catalogue."""

@@ -6,20 +6,20 @@ Each visitor's run belongs to that visitor: the only thing shared is the shelf o
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
-import plotly
 
 from ..runtime.session import Model
-from .examples import EXAMPLES
-from .run import Shelf, Stop, states
-from .widgets import NAMES, about, defaults, settings_panel
+from ..tasks.examples import EXAMPLES, known
+from ..trace.trace import Trace
+from ..view import files
+from ..view.state import loaded, recorded
+from . import api, gallery
+from .events import Page, connect
+from .shelf import Shelf
+from .widgets import settings_panel
 
-VIEWER = Path(__file__).resolve().parents[2] / "assets" / "viewer"
-PLOTLY = Path(plotly.__file__).resolve().parent / "package_data" / "plotly.min.js"
 SANS = ("-apple-system", "BlinkMacSystemFont", "Segoe UI", "Roboto", "Helvetica Neue", "Liberation Sans", "Arial", "sans-serif")
 MONO = ("ui-monospace", "SFMono-Regular", "Menlo", "Consolas", "Liberation Mono", "monospace")
 HEADER = """
@@ -41,14 +41,15 @@ show(); watch('value', show);
 def look() -> dict[str, Any]:
     """What `launch` needs for the looks: theme and style sheet."""
     theme = gr.themes.Base(primary_hue="slate", neutral_hue="slate", radius_size="md", font=SANS, font_mono=MONO)
-    return {"theme": theme, "css_paths": [VIEWER / "viewer.css"]}
+    return {"theme": theme, "css_paths": [files.VIEWER / "viewer.css"]}
 
 
-def build(model: Model) -> gr.Blocks:
-    """The page for `model`, ready to be launched with `look()`."""
-    gr.set_static_paths([PLOTLY])
+def build(model: Model, *, max_queue: int = 16) -> gr.Blocks:
+    """The page for `model`, ready to be launched with `look()`. max_queue: visitors that may wait for a run."""
+    gr.set_static_paths([files.PLOTLY])
     shelf = Shelf(model)
     with gr.Blocks(title="LoPA Side by Side", analytics_enabled=False, fill_width=True) as page:
+        widgets = settings_panel(shelf)
         gr.HTML(HEADER, apply_default_css=False)
         with gr.Column(elem_id="lv-ask"):
             prompt = gr.Textbox(next(iter(EXAMPLES.values())).question, label="Prompt", lines=2, max_lines=8, elem_id="lv-prompt")
@@ -57,17 +58,30 @@ def build(model: Model) -> gr.Blocks:
             with gr.Row(elem_id="lv-buttons"):
                 run = gr.Button("Run", variant="primary", elem_id="lv-run", min_width=120)
                 stop = gr.Button("Stop", interactive=False, elem_id="lv-stop", min_width=90)
+                share = gr.Button("Share link", elem_id="lv-share", min_width=90)
+                waiting = gr.HTML("", elem_id="lv-waiting", apply_default_css=False, min_height=44)
+            link = gr.Textbox(visible=False, label="Link to this prompt and these settings", buttons=["copy"], elem_id="lv-link")
             banner = gr.HTML(
                 "", html_template='<p class="lv-banner" role="alert" hidden></p>', js_on_load=BANNER_JS, apply_default_css=False
             )
-            widgets = settings_panel(shelf)
-        html, js = ((VIEWER / name).read_text(encoding="utf-8") for name in ("viewer.html", "viewer.js"))
+            chips, upload = recordings()
+        first = first_sight()
         viewer = gr.HTML(
-            {}, html_template=html, js_on_load=js, plotly_url=f"gradio_api/file={PLOTLY}", elem_id="lv-viewer", apply_default_css=False
-        )
-        connect(shelf, prompt, run, stop, widgets, viewer, banner)
-    page.queue(default_concurrency_limit=1, max_size=16)
+            loaded(recorded("first", first, shelf.cannot(first[0].model)), first, known(first[0].prompt)),
+            html_template=files.skeleton(), js_on_load=files.script(), elem_id="lv-viewer", apply_default_css=False,
+            plotly_url=f"gradio_api/file={files.PLOTLY}",
+            replay={"page": files.template(), "css": files.css(), "js": files.script(), "skeleton": files.skeleton()},
+        )  # fmt: skip
+        parts = Page(prompt, run, stop, share, link, waiting, banner, viewer, chips, upload, widgets, gr.State(list(first)))
+        connect(page, shelf, parts)
+        api.publish(shelf)
+    page.queue(default_concurrency_limit=1, max_size=max_queue)
     return page
+
+
+def first_sight() -> tuple[Trace, ...]:
+    """What is on screen before anything was run."""
+    return gallery.recording(gallery.FIRST)
 
 
 def example_chips(prompt: gr.Textbox) -> None:
@@ -78,58 +92,10 @@ def example_chips(prompt: gr.Textbox) -> None:
         chip.click(fn=None, js=f"() => {json.dumps(each.question)}", outputs=prompt, api_visibility="private")
 
 
-def connect(
-    shelf: Shelf, prompt: gr.Textbox, run: gr.Button, stop: gr.Button, widgets: dict[str, Any], viewer: gr.HTML, banner: gr.HTML
-) -> None:
-    """Run: buttons, race, buttons again; whatever happens to the race, the buttons come back."""
-    wish = gr.State(None)
-    private = {"api_visibility": "private", "queue": False, "show_progress": "hidden"}
-    begun = run.click(begin, None, [wish, run, stop], **private)
-    raced = begun.then(comparison(shelf), [prompt, *widgets.values(), wish], [viewer, banner], api_name="compare", show_progress="hidden")
-    raced.then(end, None, [run, stop], **private)
-    stop.click(ask_to_stop, wish, stop, **private)
-    prompt.submit(fn=None, js="() => { document.querySelector('#lv-run').click(); }", api_visibility="private")
-    widgets["model"].change(presets_of, widgets["model"], [widgets["model"], *(widgets[name] for name in NAMES)], **private)
-
-
-def begin() -> tuple[Stop, Any, Any]:
-    return Stop(), gr.update(value="Running…", interactive=False), gr.update(interactive=True)
-
-
-def end() -> tuple[Any, Any]:
-    return gr.update(value="Run", interactive=True), gr.update(value="Stop", interactive=False)
-
-
-def ask_to_stop(wish: Stop | None) -> Any:
-    if wish:
-        wish.wanted = True
-    return gr.update(interactive=False)
-
-
-def presets_of(model: str) -> list[Any]:
-    """The settings of another model, once it is chosen."""
-    values = defaults(model)
-    return [gr.update(info=about(model)), *(values[name] for name in NAMES)]
-
-
-def comparison(shelf: Shelf) -> Any:
-    """The event that runs a race; its parameters are those of the public API."""
-
-    def compare(
-        prompt: str, model: str, baseline: str, max_new_tokens: int, block_size: int, tau_conf: float, confidence: str, tau_add: float,
-        tau_act: float, lookahead: int, confidence_floor: float, score_creation_weight: float, attention: str, temperature: float,
-        seed: int, wish: Stop | None = None,
-    ) -> Iterator[tuple[Any, str]]:  # fmt: skip
-        """Decode one prompt with the baseline and with LoPA, streaming.
-
-        Yields (state, sentence): the state grows with every few rounds; `traces` holds one lane per decoder with its
-        rounds in the trace format, `card` the score-card at the end. The sentence says what is wrong, if anything is.
-        """
-        values = (
-            max_new_tokens, block_size, tau_conf, confidence, tau_add, tau_act, lookahead, confidence_floor,
-            score_creation_weight, attention, temperature, seed,
-        )  # fmt: skip
-        for state, sentence in states(shelf, wish or Stop(), prompt, model, baseline, dict(zip(NAMES, values))):
-            yield gr.skip() if state is None else state, sentence
-
-    return compare
+def recordings() -> tuple[dict[str, gr.Button], gr.UploadButton]:
+    """A button per recording, and one that opens a trace file."""
+    with gr.Row(elem_id="lv-recordings"):
+        gr.HTML("<span class='lv-chips-label'>Watch a recording</span>", apply_default_css=False)
+        chips = {name: gr.Button(gallery.title(name), size="sm", elem_classes="lv-chip", min_width=0) for name in gallery.names()}
+        upload = gr.UploadButton("Open a trace…", file_types=[".json"], size="sm", elem_classes="lv-chip", min_width=0)
+    return chips, upload

@@ -9,28 +9,24 @@ from __future__ import annotations
 import logging
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ..decode.settings import DecodeSettings, SettingsError
+from ..decode.settings import SettingsError
 from ..model.errors import ModelError
-from ..model.presets import PRESETS
 from ..runtime.race import Race
-from ..runtime.session import Model, open_model
+from ..runtime.session import Model
+from ..tasks.examples import known
 from ..trace.trace import Trace
-from .examples import known
-from .scorecard import scorecard
-from .state import FINISHED, RUNNING, STOPPED, draw, round_text, snapshot
+from ..view.scorecard import scorecard
+from ..view.state import FINISHED, RUNNING, STOPPED, About, closed, draw, round_text, snapshot
+from .shelf import BASELINES, PageError, Shelf, encode, settings_of
 from .words import plain
 
-LONGEST_PROMPT = 2000  # characters
-BASELINES = ("confidence", "vanilla")
-TICK, FIGURE_TICK = 0.11, 0.45  # seconds between states, and between states with new figures
+Told = tuple[dict[str, Any] | None, str, list[Trace] | None]  # viewer state, sentence for the banner, traces once it is over
+TICK, FIGURE_TICK = 0.11, 0.45  # least seconds between states, and between states with new figures
+STATE_SHARE, FIGURE_SHARE = 8, 25  # a state may cost an eighth of the run's time, drawing figures a 25th
 log = logging.getLogger(__name__)
-
-
-class PageError(ValueError):
-    """An input the page cannot use; the message is for a person."""
 
 
 class Stop:
@@ -40,67 +36,26 @@ class Stop:
         self.wanted = False
 
 
-class Shelf:
-    """The models a page offers, by name: the one it was started with, and the catalogue's, opened when first asked for.
+def states(begin: Callable[[], Running], stop: Stop) -> Iterator[Told]:
+    """What to tell a page until the run has ended; None leaves a thing as it is.
 
-    A name in PRESETS means that preset; a folder that only shares its name goes by its path.
+    begin: checks everything and lines the run up, see `start` and `what_if`.
     """
-
-    def __init__(self, model: Model) -> None:
-        folders = {preset.folder.resolve(): name for name, preset in PRESETS.items()}
-        own = str(model.folder) if model.name in PRESETS else model.name
-        self.first = folders.get(model.folder.resolve(), own)
-        self.opened = {self.first: model}
-        self.device, self.dtype = model.network.embed.weight.device, model.network.embed.weight.dtype
-
-    def choices(self) -> list[tuple[str, str]]:
-        """(title, name) pairs for a menu."""
-        names = dict.fromkeys((self.first, *PRESETS))
-        return [(PRESETS[name].title if name in PRESETS else self.opened[name].name, name) for name in names]
-
-    def take(self, name: str) -> Model:
-        """The model of this name. Raises PageError or ModelError."""
-        if name not in self.opened:
-            if name not in PRESETS:
-                raise PageError(f"There is no model {name!r} here: take one of the menu's.")
-            self.opened[name] = open_model(PRESETS[name].folder, device=self.device, dtype=self.dtype)
-        return self.opened[name]
-
-
-def encode(model: Model, prompt: str) -> list[int]:
-    """Token ids of a prompt. Raises PageError, SettingsError, ModelError."""
-    if len(prompt.strip()) > LONGEST_PROMPT:
-        raise PageError(f"The prompt has {len(prompt.strip())} characters; this page takes up to {LONGEST_PROMPT}.")
-    return model.encode(prompt)
-
-
-def settings_of(values: dict[str, Any]) -> DecodeSettings:
-    """Settings from widgets, whose whole numbers may arrive as floats. Raises SettingsError."""
-    whole = {name: int(value) for name, value in values.items() if isinstance(value, float) and value.is_integer()}
-    return DecodeSettings(**(values | whole))
-
-
-def states(
-    shelf: Shelf, stop: Stop, prompt: str, model: str, baseline: str, values: dict[str, Any]
-) -> Iterator[tuple[dict[str, Any] | None, str]]:
-    """(viewer state or None to leave it as it is, sentence for the banner or "") until both decoders have ended."""
     if stop.wanted:  # while it was waiting in the queue
-        yield None, "Stopped before it began; what is on screen is from before."
+        yield None, "Stopped before it began; what is on screen is from before.", None
         return
-    last = None
+    last, running = None, None
     try:
-        for last in start(shelf, prompt, model, baseline, values).states(stop):
-            yield last, ""
+        running = begin()
+        for last in running.states(stop):
+            yield last, "", None
+        yield None, running.remark(), running.traces()
     except (PageError, SettingsError, ModelError) as error:
-        yield broken_off(last), plain(str(error))
+        yield last and closed(last), plain(str(error)), last and running.traces()
     except Exception:
         log.exception("A run failed")
-        yield broken_off(last), "Something went wrong on the server and is written to its log; please try again."
-
-
-def broken_off(last: dict[str, Any] | None) -> dict[str, Any] | None:
-    """The last state of a run that failed, its lanes no longer running; None if it never began."""
-    return last and last | {"status": STOPPED, "traces": [lane | {"status": STOPPED} for lane in last["traces"]]}
+        sentence = "Something went wrong on the server and is written to its log; please try again."
+        yield last and closed(last), sentence, last and running.traces()
 
 
 def start(shelf: Shelf, prompt: str, model: str, baseline: str, values: dict[str, Any]) -> Running:
@@ -114,39 +69,43 @@ def start(shelf: Shelf, prompt: str, model: str, baseline: str, values: dict[str
 
 
 class Running:
-    """A race under way and what of it has been told."""
+    """A race under way and what of it has been told. before: finished traces that are shown beside it."""
 
-    def __init__(self, model: Model, prompt: str, race: Race) -> None:
-        self.model, self.prompt, self.race = model, prompt, race
-        self.id = uuid.uuid4().hex
+    def __init__(self, model: Model, prompt: str, race: Race, before: Sequence[Trace] = ()) -> None:
+        self.model, self.prompt, self.race, self.before = model, prompt, race, list(before)
+        self.about = About(run=uuid.uuid4().hex, source=f"Live on {model.hardware}, model {model.name}", live=True, what_if="")
+        self.told = [[round_text(each) for each in trace.rounds] for trace in self.before]
         self.rounds: dict[str, list[str]] = {name: [] for name in race.recorders}
         self.figures = draw(self.traces())
 
     def states(self, stop: Stop) -> Iterator[dict[str, Any]]:
-        """States at most every TICK, the first at once; a wanted stop is seen after each round."""
+        """States now and then, the first at once; a wanted stop is seen after each round."""
         rounds = self.race.run()
         try:
             yield self.state(RUNNING)
-            told = drawn = time.monotonic()
+            next_state = next_figures = time.monotonic() + TICK
             for name, happened in rounds:
                 if happened is not None:  # None is a warm-up round
                     self.rounds[name].append(round_text(happened))
                 if stop.wanted:
                     break
-                if time.monotonic() - told < TICK:
+                began = time.monotonic()
+                if began < next_state:
                     continue
-                if time.monotonic() - drawn > FIGURE_TICK:
-                    self.figures, drawn = draw(self.traces()), time.monotonic()
+                if began >= next_figures:
+                    self.figures = draw(self.traces())
+                    next_figures = pause(began, FIGURE_TICK, FIGURE_SHARE)
                 yield self.state(RUNNING)
-                told = time.monotonic()
+                next_state = pause(began, TICK, STATE_SHARE)
         finally:
             rounds.close()  # also when the visitor has gone: nothing runs on without a reader
         yield self.last_state()
 
     def state(self, status: str, **more: Any) -> dict[str, Any]:
         """The viewer's state, in lists of its own: Gradio compares it with the one before."""
-        ended = [recorder.done for recorder in self.race.recorders.values()]
-        return snapshot(self.id, self.traces(), status=status, ended=ended, rounds=list(self.rounds.values()), figures=self.figures, **more)
+        ended = [trace.reason != "stopped" for trace in self.before] + [recorder.done for recorder in self.race.recorders.values()]
+        rounds = [*self.told, *self.rounds.values()]
+        return snapshot(self.about, self.traces(), status=status, ended=ended, rounds=rounds, figures=self.figures, **more)
 
     def last_state(self) -> dict[str, Any]:
         """The state with everything in it; stopped lanes keep what they have."""
@@ -156,5 +115,15 @@ class Running:
         return self.state(FINISHED if over else STOPPED, card=scorecard(traces, known(self.prompt)))
 
     def traces(self) -> list[Trace]:
-        """What has happened so far: baseline, LoPA."""
-        return self.race.traces(self.model, self.prompt)
+        """What has happened so far: finished ones, then those of the race."""
+        return [*self.before, *self.race.traces(self.model, self.prompt)]
+
+    def remark(self) -> str:
+        """What a visitor should know of the finished run, "" if nothing."""
+        return ""
+
+
+def pause(began: float, least: float, share: int) -> float:
+    """When to do again what was begun at `began` and has just been done: it may take one part in `share` of the time."""
+    now = time.monotonic()
+    return now + max(least, share * (now - began))

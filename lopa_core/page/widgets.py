@@ -10,23 +10,35 @@ from typing import Any
 import gradio as gr
 
 from ..decode.settings import ATTENTIONS, CONFIDENCES, DecodeSettings
-from ..model.presets import PRESETS
-from .run import BASELINES, Shelf
+from ..model.presets import PRESETS, PUBLISHED
+from .shelf import BASELINES, Shelf, preset_of
 from .words import LABELS
 
 NAMES = (
     "max_new_tokens", "block_size", "tau_conf", "confidence", "tau_add", "tau_act",
     "lookahead", "confidence_floor", "score_creation_weight", "attention", "temperature", "seed",
 )  # fmt: skip
+# (least, most, step) of the sliders; what the page offers, DecodeSettings may allow more
+RANGES = {
+    "max_new_tokens": (4, 512, 4), "block_size": (4, 64, 4), "lookahead": (0, 15, 1), "tau_conf": (0, 1, 0.01), "tau_add": (0, 1, 0.05),
+    "tau_act": (0, 1, 0.05), "confidence_floor": (0, 1, 0.05), "score_creation_weight": (0, 1, 0.05), "temperature": (0, 2, 0.05),
+}  # fmt: skip
 Widgets = dict[str, gr.components.Component]
+OWN = "This model's own"
 BASELINE_TITLES = {"confidence": "Confidence decoding", "vanilla": "One token per pass"}
 
 
 def defaults(model: str) -> dict[str, Any]:
     """The values a model is shown with, by setting."""
-    preset = PRESETS[model].settings if model in PRESETS else {}
-    settings = DecodeSettings(**preset)
+    settings = DecodeSettings(**preset_of(model))
     return {name: getattr(settings, name) for name in NAMES}
+
+
+def preset_values(preset: str, model: str) -> dict[str, Any]:
+    """All settings of a preset: the model's own, with what a table of the paper prescribes; new tokens in whole blocks."""
+    values = defaults(model) | PUBLISHED.get(preset, {})
+    size = values["block_size"]
+    return values | {"max_new_tokens": -(-values["max_new_tokens"] // size) * size}
 
 
 def about(model: str) -> str:
@@ -34,16 +46,12 @@ def about(model: str) -> str:
 
 
 def settings_panel(shelf: Shelf) -> Widgets:
-    """The panel, closed at first; returns its widgets by name, in the order of `run.states`' values."""
+    """The panel at the side, closed at first; returns its widgets by name: the preset, then the order of `run.start`."""
     start = defaults(shelf.first)
-    with gr.Accordion("Settings", open=False, elem_id="lv-settings"), gr.Row(elem_classes="lv-settings-row"):
-        with gr.Column(min_width=260):
-            widgets = model_group(shelf, start)
-        with gr.Column(min_width=260):
-            widgets |= filling_group(start)
-        with gr.Column(min_width=260):
-            widgets |= lookahead_group(start) | sampling_group(start)
-    return {name: widgets[name] for name in ("model", "baseline", *NAMES)}
+    with gr.Sidebar(label="Settings", open=False, width=360, elem_id="lv-settings"):
+        gr.HTML("<h2 class='lv-settings-title'>Settings</h2>", apply_default_css=False)
+        widgets = model_group(shelf, start) | filling_group(start) | lookahead_group(start) | sampling_group(start)
+    return {name: widgets[name] for name in ("preset", "model", "baseline", *NAMES)}
 
 
 def model_group(shelf: Shelf, start: dict[str, Any]) -> Widgets:
@@ -51,9 +59,12 @@ def model_group(shelf: Shelf, start: dict[str, Any]) -> Widgets:
     baselines = [(BASELINE_TITLES[name], name) for name in BASELINES]
     both = "The decoder LoPA is raced against; both use the settings here."
     return {
+        "preset": gr.Dropdown(
+            [OWN, *PUBLISHED], value=OWN, label="Preset", info="Fills in everything below; the paper's are for D2F-Dream."
+        ),
         "model": gr.Dropdown(shelf.choices(), value=shelf.first, label="Model", info=about(shelf.first)),
         "baseline": gr.Radio(baselines, value=BASELINES[0], label="Baseline", info=both),
-        "max_new_tokens": slider(start["max_new_tokens"], 4, 256, 4, LABELS["max_new_tokens"], "A whole number of blocks."),
+        "max_new_tokens": slider(start, "max_new_tokens", "A whole number of blocks."),
         "attention": menu(start["attention"], ATTENTIONS, LABELS["attention"], "Whether blocks see those behind them (full); as trained."),
     }
 
@@ -63,11 +74,11 @@ def filling_group(start: dict[str, Any]) -> Widgets:
     add = "The next block opens once this share of the last one is filled."
     act = "A block fills a mask in every pass once this share of the one before is filled."
     return {
-        "tau_conf": slider(start["tau_conf"], 0, 1, 0.01, LABELS["tau_conf"], "Masks with a higher probability are filled."),
+        "tau_conf": slider(start, "tau_conf", "Masks with a higher probability are filled."),
         "confidence": menu(start["confidence"], CONFIDENCES, LABELS["confidence"], "What masks and branches are ranked by."),
-        "block_size": slider(start["block_size"], 4, 64, 4, LABELS["block_size"], "Masks are opened in blocks of this many tokens."),
-        "tau_add": slider(start["tau_add"], 0, 1, 0.05, LABELS["tau_add"], add),
-        "tau_act": slider(start["tau_act"], 0, 1, 0.05, LABELS["tau_act"], act),
+        "block_size": slider(start, "block_size", "Masks are opened in blocks of this many tokens."),
+        "tau_add": slider(start, "tau_add", add),
+        "tau_act": slider(start, "tau_act", act),
     }
 
 
@@ -77,24 +88,23 @@ def lookahead_group(start: dict[str, Any]) -> Widgets:
     floor = "Least probability a branch's token may have; 0 is LoPA as in the paper."
     weight = "How much a branch's score heeds its own token, not just the masks left; 0 is the paper's score."
     return {
-        "lookahead": slider(start["lookahead"], 0, 15, 1, LABELS["lookahead"], k),
-        "confidence_floor": slider(start["confidence_floor"], 0, 1, 0.05, LABELS["confidence_floor"], floor),
-        "score_creation_weight": slider(start["score_creation_weight"], 0, 1, 0.05, LABELS["score_creation_weight"], weight),
+        "lookahead": slider(start, "lookahead", k),
+        "confidence_floor": slider(start, "confidence_floor", floor),
+        "score_creation_weight": slider(start, "score_creation_weight", weight),
     }
 
 
 def sampling_group(start: dict[str, Any]) -> Widgets:
     heading("Sampling")
     return {
-        "temperature": slider(
-            start["temperature"], 0, 2, 0.05, LABELS["temperature"], "0 takes the likeliest token; above it tokens are drawn."
-        ),
+        "temperature": slider(start, "temperature", "0 takes the likeliest token; above it tokens are drawn."),
         "seed": gr.Number(start["seed"], precision=0, label=LABELS["seed"], info="The same seed draws the same tokens."),
     }
 
 
-def slider(value: float, low: float, high: float, step: float, label: str, info: str) -> gr.Slider:
-    return gr.Slider(low, max(high, value), value, step=step, label=label, info=info)
+def slider(start: dict[str, Any], name: str, info: str) -> gr.Slider:
+    low, high, step = RANGES[name]
+    return gr.Slider(low, max(high, start[name]), start[name], step=step, label=LABELS[name], info=info)
 
 
 def menu(value: str, choices: tuple[str, ...], label: str, info: str) -> gr.Dropdown:

@@ -15,18 +15,22 @@ from ..model.cache import Cache
 from ..model.errors import ModelError
 from ..model.mask import block_causal_mask, padding_mask
 from ..model.network import Transformer
+from ..trace.trace import TraceSpan
+from .device import describe
 
 
 class LocalEngine:
     """Runs windows on one network. Keeps its cache between decodes while it is large enough.
 
     seconds_in_network and seconds_observing add up since `open`: the transformer with its head, and turning logits
-    into records, synchronised with the device.
+    into records, synchronised with the device. spans: when the last forward's rows were worked on, on time.perf_counter.
     """
 
     def __init__(self, network: Transformer) -> None:
         self.network, self.config = network, network.config
         self.device, self.dtype = network.embed.weight.device, network.embed.weight.dtype
+        self.devices = (describe(self.device),)
+        self.spans: list[TraceSpan] = []
         self.cache: Cache | None = None
         self.room = (0, 0)
 
@@ -54,8 +58,10 @@ class LocalEngine:
         if not np.isfinite(records).all():
             raise ModelError(f"The network's output is not a number in {str(self.dtype).removeprefix('torch.')}: take a wider --dtype.")
         seen = Observation.unpack(records)
+        over = self.now()
         self.seconds_in_network += ran - began
-        self.seconds_observing += self.now() - ran
+        self.seconds_observing += over - ran
+        self.spans = [TraceSpan(0, tuple(range(len(window.tokens))), began, over)]
         return seen
 
     def commit(self, row: int, start: int, end: int) -> None:

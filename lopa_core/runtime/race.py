@@ -6,7 +6,7 @@ that decoder's compute alone and the lanes advance as they would side by side.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ..decode.loop import check_prompt
 from ..decode.settings import DecodeSettings
@@ -22,14 +22,17 @@ WARM_ROUNDS = 3  # the first forwards pay for kernels' set-up and page faults
 class Race:
     """The lanes of one comparison, by decoder name. Iterate `run`; stop by leaving the loop.
 
+    forced: {round: branch} that wins there in every lane, for a "what if".
     Raises SettingsError at once for a prompt that cannot be decoded.
     """
 
-    def __init__(self, network: Transformer, prompt: Sequence[int], lanes: dict[str, DecodeSettings]) -> None:
+    def __init__(
+        self, network: Transformer, prompt: Sequence[int], lanes: dict[str, DecodeSettings], forced: Mapping[int, int] | None = None
+    ) -> None:
         for settings in lanes.values():
             check_prompt(prompt, network.config, settings)
         self.prompt = prompt
-        self.recorders = {name: Recorder(prompt, LocalEngine(network), settings) for name, settings in lanes.items()}
+        self.recorders = {name: Recorder(prompt, LocalEngine(network), settings, forced) for name, settings in lanes.items()}
 
     def run(self) -> Iterator[tuple[str, TraceRound | None]]:
         """(decoder, round) until every lane has ended; first a few warm-up rounds, told as None and counted nowhere."""

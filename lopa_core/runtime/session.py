@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,10 +9,10 @@ import torch
 
 from ..decode.settings import SettingsError
 from ..model.checkpoint import load
-from ..model.errors import ModelError
 from ..model.network import Transformer
 from ..model.presets import DEFAULT, PRESETS
 from ..model.tokenizer import Tokenizer
+from .device import describe, usable
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,30 +61,3 @@ def open_model(
     network = load(folder, adapter=adapter, device=place, dtype=dtype)
     tokenizer = Tokenizer(folder) if (folder / "tokenizer.json").exists() else None
     return Model(folder.resolve().name, network, tokenizer, describe(place), folder)
-
-
-def usable(name: str | torch.device) -> torch.device:
-    """The device of this name. Raises ModelError where it is not there."""
-    try:
-        device = torch.device(name)
-        torch.zeros(1, device=device).cpu()
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        raise ModelError(f"Device {str(name)!r} cannot be used: {str(error).splitlines()[0]}") from None
-    return device
-
-
-def describe(device: torch.device) -> str:
-    """The device in words, for score-cards and traces."""
-    if device.type == "cuda":
-        return torch.cuda.get_device_name(device)
-    return f"CPU, {torch.get_num_threads()} thread{'s' if torch.get_num_threads() > 1 else ''} ({processor()})"
-
-
-def processor() -> str:
-    """The processor's name where the system tells it."""
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        for line in info.read_text(encoding="utf-8", errors="replace").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from .check import MOST_TRACES, TraceError, check
 from .trace import Trace
+from .versions import VERSION, upgrade
 
-FORMAT, VERSION = "lopa-trace", 1
-LARGEST_FILE = 64 * 2**20  # bytes; 512 tokens x 8 branches take about 2 MB
-
-
-class TraceError(ValueError):
-    """A file that is no trace; the message is for a person."""
+FORMAT = "lopa-trace"
+LARGEST_FILE = 16 * 2**20  # bytes; 512 tokens x 8 branches take about 2 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +29,7 @@ class TraceFile:
 _ADAPTER = TypeAdapter(TraceFile)
 
 
-def dumps(traces: list[Trace] | tuple[Trace, ...]) -> str:
+def dumps(traces: Sequence[Trace]) -> str:
     """The JSON text of a trace file."""
     return json.dumps(asdict(TraceFile(FORMAT, VERSION, tuple(traces))), ensure_ascii=False, separators=(",", ":"))
 
@@ -45,33 +44,24 @@ def loads(text: str | bytes) -> tuple[Trace, ...]:
         raise TraceError("This is not a JSON file in UTF-8.") from None
     if not isinstance(raw, dict) or raw.get("format") != FORMAT:
         raise TraceError(f'This is not a trace: it should say "format": "{FORMAT}".')
-    if raw.get("version") != VERSION:
-        raise TraceError(f"This trace has version {raw.get('version')!r}; this program reads version {VERSION}.")
+    if raw.get("version") not in range(1, VERSION + 1):
+        raise TraceError(f"This trace has version {str(raw.get('version'))[:20]}; this program reads versions 1 to {VERSION}.")
     try:
-        traces = _ADAPTER.validate_python(raw).traces
+        traces = _ADAPTER.validate_python(upgrade(raw)).traces
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise TraceError(f"The trace is damaged at {where}: {first['msg']}.") from None
+        raise TraceError(f"The trace is damaged at {where[:100]}: {first['msg']}.") from None
+    except (KeyError, TypeError, AttributeError):
+        raise TraceError(f"The trace of version {raw['version']} is damaged: a part is missing or of another kind.") from None
+    if not 1 <= len(traces) <= MOST_TRACES:
+        raise TraceError(f"The file holds {len(traces)} traces; 1 to {MOST_TRACES} can be shown.")
     for trace in traces:
         check(trace)
-    if not traces:
-        raise TraceError("The trace file holds no trace.")
     return traces
 
 
-def check(trace: Trace) -> None:
-    """Raise TraceError where a trace's parts contradict each other."""
-    for index, each in enumerate(trace.rounds):
-        if not 0 <= each.winner < len(each.branches):
-            raise TraceError(f"Round {index} names branch {each.winner} of {len(each.branches)} the winner.")
-        if not len(each.slots) == len(each.tokens) == len(each.probabilities):
-            raise TraceError(f"Round {index} has {len(each.slots)} slots but {len(each.tokens)} tokens.")
-        if any(not 0 <= slot < 100_000 for slot in each.slots) or any(not 0 <= i < len(each.slots) for i in each.filled):
-            raise TraceError(f"Round {index} writes a slot outside the canvas.")
-
-
-def save(traces: list[Trace] | tuple[Trace, ...], path: str | Path) -> None:
+def save(traces: Sequence[Trace], path: str | Path) -> None:
     Path(path).write_text(dumps(traces), encoding="utf-8")
 
 

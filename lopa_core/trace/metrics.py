@@ -59,6 +59,17 @@ def measure(trace: Trace) -> Metrics:
     )
 
 
+def progress(trace: Trace) -> list[tuple[int, float]]:
+    """(tokens, seconds), as defined above, after every round: what a viewer counts up."""
+    tokens = [trace.mask_id] * trace.slots
+    told = []
+    for each in trace.rounds:
+        for slot, token, _ in each.committed:
+            tokens[slot] = token
+        told.append((tokens_to_eos(tokens, trace.eos_id, trace.mask_id), each.seconds))
+    return told
+
+
 def total(metrics: Iterable[Metrics]) -> Metrics:
     """Sums, so that ratios are sums over sums."""
     rows = [(m.rounds, m.branch_forwards, m.tokens, m.slots_written, m.seconds, m.network_seconds) for m in metrics]

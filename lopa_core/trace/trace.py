@@ -1,7 +1,7 @@
 """What happened in one decode, as plain typed data: everything a person sees is made from this.
 
 Slots are counted from the first one behind the prompt. Times are seconds on the decode's own clock, which stands
-still while something else runs.
+still while something else runs. A change of these classes is a new version of the file format: see versions.py.
 """
 
 from __future__ import annotations
@@ -10,11 +10,24 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
+class TraceSeen:
+    """A branch's masked slots before the fill, and the prediction of each."""
+
+    slots: tuple[int, ...]
+    tokens: tuple[int, ...]
+    probabilities: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TraceBranch:
-    """One branch of a round. slot, token, probability: what a lookahead tried; None for the anchor."""
+    """One branch of a round. slot, token, probability: what a lookahead tried; None for the anchor.
+
+    seen is None only for the losers of a trace of version 1, which did not record them.
+    """
 
     score: float
     masks_left: int
+    seen: TraceSeen | None
     slot: int | None = None
     token: int | None = None
     probability: float | None = None
@@ -25,44 +38,67 @@ class TraceBranch:
 
 
 @dataclass(frozen=True, slots=True)
+class TraceSpan:
+    """A device at work on some rows of a round. device: index into Trace.devices; rows: indices of branches."""
+
+    device: int
+    rows: tuple[int, ...]
+    start: float
+    end: float
+
+
+@dataclass(frozen=True, slots=True)
 class TraceRound:
     """One forward pass.
 
-    slots, tokens, probabilities: the winner's masked slots before the fill with their predictions; filled: indices
-    into them that were written. start, end: window of slots read (start can be negative: the prompt's end).
-    seconds: when the round was over; network_seconds: time inside the network during it.
+    branches: lookaheads as spawned, the anchor last. filled: indices into the winner's slots that were written.
+    start, end: window of slots read (start can be negative: the prompt's end). seconds: when the round was over;
+    network_seconds: time inside the network during it; spans: which device worked when.
     """
 
     branches: tuple[TraceBranch, ...]
     winner: int
-    slots: tuple[int, ...]
-    tokens: tuple[int, ...]
-    probabilities: tuple[float, ...]
     filled: tuple[int, ...]
     start: int
     end: int
     seconds: float
     network_seconds: float
+    spans: tuple[TraceSpan, ...] = ()
+
+    @property
+    def best(self) -> TraceBranch:
+        """The winner."""
+        return self.branches[self.winner]
 
     @property
     def brought(self) -> TraceBranch | None:
         """The winning lookahead, whose tried token is committed in this round; None if the anchor won."""
-        best = self.branches[self.winner]
-        return None if best.anchor else best
+        return None if self.best.anchor else self.best
 
     @property
     def committed(self) -> tuple[tuple[int, int, float], ...]:
         """(slot, token, probability) of every token committed in this round, the lookahead's first."""
-        filled = tuple((self.slots[i], self.tokens[i], self.probabilities[i]) for i in self.filled)
-        best = self.brought
-        return filled if best is None else ((best.slot, best.token, best.probability), *filled)
+        seen = self.best.seen
+        filled = tuple((seen.slots[i], seen.tokens[i], seen.probabilities[i]) for i in self.filled)
+        brought = self.brought
+        return filled if brought is None else ((brought.slot, brought.token, brought.probability), *filled)
+
+    @property
+    def written(self) -> frozenset[tuple[int, int]]:
+        """(slot, token) of every token committed in this round."""
+        return frozenset((slot, token) for slot, token, _ in self.committed)
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """One decode. tokens: all generated slots; reason: `complete`, `eos`, `round limit` or `stopped` (unfinished).
+    """One decode. tokens: the slots opened, masked ones included, which a finished text may leave fewer than the
+    canvas has; reason: `complete`, `eos`, `round limit` or `stopped` (unfinished).
 
-    pieces: display text of every token id that occurs. hardware, recorded: where and when (ISO 8601, UTC).
+    hardware, recorded: where and when (ISO 8601, UTC); devices: names of those that ran rows.
+    forced: (round, branch) that won there because somebody asked "what if".
+    texts: what each slot's token reads as inside the whole text, "" where it is masked, None where it is part of a
+    character whose text the next token that has one carries; empty without a tokenizer. pieces: display text of
+    every token id that occurs, alone. special: those of them that are special tokens.
     """
 
     model: str
@@ -78,7 +114,17 @@ class Trace:
     text: str
     hardware: str
     recorded: str
+    devices: tuple[str, ...] = ()
+    forced: tuple[tuple[int, int], ...] = ()
+    texts: tuple[str | None, ...] = ()
     pieces: dict[int, str] = field(default_factory=dict)
+    special: tuple[int, ...] = ()
+
+    @property
+    def slots(self) -> int:
+        """Slots of the canvas behind the prompt."""
+        size = self.settings["block_size"]
+        return self.settings["max_new_tokens"] // size * size
 
     @property
     def ids(self) -> tuple[int, ...]:

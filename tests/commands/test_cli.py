@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
 import pytest
 
 from lopa_core.__main__ import COMMANDS, main
+from lopa_core.page.gallery import REPLAYS
+from lopa_core.trace.files import read
 
 from ..helpers.models import CONFORMANCE, MODELS
 
@@ -176,3 +179,21 @@ def test_other_scripts_decode_without_a_crash(capsys):
 def test_it_runs_as_a_module():
     got = subprocess.run([sys.executable, "-m", "lopa_core", "--help"], capture_output=True, text=True, timeout=60)
     assert got.returncode == 0 and "compare" in got.stdout
+
+
+def test_compare_and_trace_write_a_replay_that_needs_nothing_else(capsys, tmp_path):
+    page, again, trace = (tmp_path / name for name in ("a.html", "b.html", "trace.json"))
+    call(capsys, "compare", "--prompt", "Mia has 3 pens. <b>&", "--trace", trace, "--html", page)
+    call(capsys, "trace", trace, "--html", again)
+    text = page.read_text(encoding="utf-8")
+    assert text == again.read_text(encoding="utf-8") and text.startswith("<!doctype html>")
+    assert not re.search(r'(src|href)="(?!data:|#)', text) and "{{" not in text.partition("<script")[0]
+    assert "<title>LoPA Side by Side: Mia has 3 pens. &lt;b&gt;&amp;</title>" in text
+
+
+def test_the_gallery_can_be_recorded_anew(capsys, tmp_path):
+    code, _, _ = call(capsys, "record", "--out", tmp_path / "new", "--only", "fifteen-branches")
+    (made,) = (tmp_path / "new").iterdir()
+    shipped = read(REPLAYS / made.name)
+    assert code == 0 and made.name == "fifteen-branches.json"
+    assert [trace.tokens for trace in read(made)] == [trace.tokens for trace in shipped]

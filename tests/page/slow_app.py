@@ -1,5 +1,9 @@
-"""app.py with a pause in every forward, so that a browser can watch a race and stop it. Run as a script."""
+"""app.py with a pause in every forward, so that a browser can watch a race and stop it. Run as a script.
 
+LOPA_TEST_FORWARDS names a file that grows by a byte with every forward: whether the engine still works.
+"""
+
+import os
 import sys
 import time
 from pathlib import Path
@@ -10,10 +14,13 @@ import app
 from lopa_core.runtime.local import LocalEngine
 
 forward = LocalEngine.forward
+counter = os.environ.get("LOPA_TEST_FORWARDS", os.devnull)
 
 
 def slow_forward(engine, window):
     time.sleep(0.02)
+    with open(counter, "ab") as file:
+        file.write(b".")
     return forward(engine, window)
 
 

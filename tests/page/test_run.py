@@ -6,14 +6,20 @@ import pytest
 
 from lopa_core.model.presets import PRESETS
 from lopa_core.page import run
-from lopa_core.page.run import LONGEST_PROMPT, Shelf, Stop, states
+from lopa_core.page.run import Stop, start, states
+from lopa_core.page.shelf import LONGEST_PROMPT, Shelf
 from lopa_core.runtime.local import LocalEngine
 
 from .samples import PROMPT_TEXT, VALUES, page_model, pair
 
 
 def race(prompt=PROMPT_TEXT, model="dream-a", baseline="confidence", stop=None, shelf=None, **changes):
-    return states(shelf or Shelf(page_model()), stop or Stop(), prompt, model, baseline, VALUES | changes)
+    shelf = shelf or Shelf(page_model())
+    return states(lambda: start(shelf, prompt, model, baseline, VALUES | changes), stop or Stop())
+
+
+def last_state(told):
+    return [state for state, _, _ in told if state][-1]
 
 
 @pytest.fixture
@@ -27,19 +33,20 @@ def forwards(monkeypatch):
 
 @pytest.mark.parametrize("baseline", ["confidence", "vanilla"])
 def test_a_run_ends_with_both_lanes_finished(baseline):
-    state, sentence = list(race(baseline=baseline))[-1]
-    assert sentence == "" and state["status"] == "finished" and state["card"]
-    assert [lane["decoder"] for lane in state["traces"]] == [baseline, "lopa"]
-    assert all(lane["status"] == "finished" for lane in state["traces"])
+    *shown, (nothing, sentence, traces) = race(baseline=baseline)
+    state = last_state(shown)
+    assert nothing is None and sentence == "" and state["status"] == "finished" and state["card"]
+    assert [lane["decoder"] for lane in state["lanes"]] == [trace.decoder for trace in traces] == [baseline, "lopa"]
+    assert all(lane["status"] == "finished" for lane in state["lanes"])
+    assert state["source"]["kind"] == "live" and "a test machine" in state["source"]["text"] and state["what_if"] == ""
 
 
 def test_a_run_decodes_what_the_recorder_does():
-    state, _ = list(race())[-1]
-    assert [len(lane["rounds"]) for lane in state["traces"]] == [len(trace.rounds) for trace in pair()]
+    assert [len(lane["rounds"]) for lane in last_state(race())["lanes"]] == [len(trace.rounds) for trace in pair()]
 
 
 def test_whole_numbers_may_arrive_as_floats():
-    assert list(race(max_new_tokens=32.0, seed=0.0, tau_conf=1))[-1][0]["status"] == "finished"
+    assert last_state(race(max_new_tokens=32.0, seed=0.0, tau_conf=1))["status"] == "finished"
 
 
 @pytest.mark.parametrize(
@@ -61,25 +68,26 @@ def test_whole_numbers_may_arrive_as_floats():
     ],
 )
 def test_wrong_input_is_said_in_a_sentence_and_leaves_the_screen(wrong, sentence):
-    ((state, said),) = race(**wrong)
-    assert state is None and sentence in said and said.endswith(".") and "\n" not in said
+    ((state, said, traces),) = race(**wrong)
+    assert state is None and traces is None and sentence in said and said.endswith(".") and "\n" not in said
 
 
 def test_a_model_that_does_not_open_is_said_in_a_sentence(monkeypatch, tmp_path):
     monkeypatch.setitem(PRESETS, "lopa-tiny", type("Preset", (), {"folder": tmp_path, "title": "t", "settings": {}}))
-    ((state, said),) = race(model="lopa-tiny")
+    ((state, said, _),) = race(model="lopa-tiny")
     assert state is None and "config.json" in said
 
 
 def test_a_wanted_stop_ends_the_run_after_the_round_under_way(forwards):
     stop, told = Stop(), []
-    for state, _ in race(stop=stop):
-        if any(lane["rounds"] for lane in state["traces"]) and not stop.wanted:
+    for state, _, traces in race(stop=stop):
+        if state and any(lane["rounds"] for lane in state["lanes"]) and not stop.wanted:
             stop.wanted, before = True, len(forwards)
-        told.append(state)
+        told.append((state, "", traces))
     assert len(forwards) <= before + 1
-    assert told[-1]["status"] == "stopped" and told[-1]["card"]["headline"].startswith("Stopped")
-    assert sum(len(lane["rounds"]) for lane in told[-1]["traces"]) >= 1
+    last = last_state(told)
+    assert last["status"] == "stopped" and last["card"]["headline"].startswith("Stopped")
+    assert sum(len(lane["rounds"]) for lane in last["lanes"]) == sum(len(trace.rounds) for trace in told[-1][2]) >= 1
 
 
 def test_a_stop_during_the_warm_up_ends_the_run_before_a_round(forwards):
@@ -87,13 +95,13 @@ def test_a_stop_during_the_warm_up_ends_the_run_before_a_round(forwards):
     running = race(stop=stop)
     next(running)
     stop.wanted = True
-    assert list(running)[-1][0]["status"] == "stopped" and len(forwards) <= 1
+    assert last_state(running)["status"] == "stopped" and len(forwards) <= 1
 
 
 def test_a_stop_while_waiting_in_the_queue_runs_nothing(forwards):
     stop = Stop()
     stop.wanted = True
-    ((state, said),) = race(stop=stop)
+    ((state, said, _),) = race(stop=stop)
     assert state is None and "before it began" in said and forwards == []
 
 
@@ -118,9 +126,9 @@ def test_two_visitors_do_not_meet():
     shelf = Shelf(page_model())
     one, two = race(shelf=shelf, stop=Stop()), race(shelf=shelf, stop=Stop(), baseline="vanilla")
     next(one), next(two)
-    last_one, last_two = list(one)[-1][0], list(two)[-1][0]
+    last_one, last_two = last_state(one), last_state(two)
     assert last_one["run"] != last_two["run"]
-    assert last_one["traces"][1]["rounds"][-1].split('"seconds"')[0] == last_two["traces"][1]["rounds"][-1].split('"seconds"')[0]
+    assert last_one["lanes"][1]["tokens"] == last_two["lanes"][1]["tokens"]
 
 
 def test_the_unexpected_is_logged_and_keeps_what_is_on_screen(monkeypatch, caplog):
@@ -135,6 +143,7 @@ def test_the_unexpected_is_logged_and_keeps_what_is_on_screen(monkeypatch, caplo
 
     monkeypatch.setattr(LocalEngine, "forward", breaks)
     with caplog.at_level(logging.ERROR):
-        state, said = list(race())[-1]
+        state, said, traces = list(race())[-1]
     assert "secret" not in said and "Something went wrong" in said and "secret detail" in caplog.text
-    assert state["status"] == "stopped" and any(lane["rounds"] for lane in state["traces"])
+    assert state["status"] == "stopped" and any(lane["rounds"] for lane in state["lanes"])
+    assert [len(trace.rounds) for trace in traces] >= [len(lane["rounds"]) for lane in state["lanes"]]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lopa_core.trace.metrics import Metrics, measure, tokens_to_eos, total
+from lopa_core.trace.metrics import Metrics, measure, progress, tokens_to_eos, total
 
 from ..helpers.traces import recorded, written
 
@@ -46,3 +46,11 @@ def test_a_real_decode_adds_up():
     assert numbers.branch_forwards == sum(len(each.branches) for each in trace.rounds) > numbers.rounds
     assert 0 < numbers.network_seconds < numbers.seconds
     assert [each.seconds for each in trace.rounds] == sorted(each.seconds for each in trace.rounds)
+
+
+def test_progress_ends_where_measure_does():
+    trace = recorded()
+    told = progress(trace)
+    assert len(told) == len(trace.rounds) and [tokens for tokens, _ in told] == sorted(tokens for tokens, _ in told)
+    assert told[-1] == (measure(trace).tokens, measure(trace).seconds)
+    assert progress(written((5, 6, 7, 8))) == [(2, 0.5), (4, 1.0)]

@@ -3,11 +3,14 @@
 import time
 
 import pytest
+import torch
 
-from lopa_core.decode.settings import DecodeSettings
+from lopa_core.decode.settings import DecodeSettings, SettingsError
+from lopa_core.runtime.local import LocalEngine
 from lopa_core.trace.recorder import Recorder
 
 from ..helpers.decoding import FakeEngine, scattered
+from ..helpers.models import conformance_network
 from ..helpers.traces import PROMPT, SMALL, recorded
 
 
@@ -23,14 +26,14 @@ def test_a_winning_lookahead_brings_its_token_in():
     assert brought, "this case has winning lookaheads"
     for each in brought:
         assert each.committed[0] == (each.brought.slot, each.brought.token, each.brought.probability)
-        assert each.brought.slot not in each.slots
+        assert each.brought.slot not in each.best.seen.slots
 
 
 def test_an_unfinished_decode_keeps_what_it_has():
-    trace = recorded(steps=3)
+    trace = recorded(steps=1)
     assert trace.reason == "stopped"
-    assert len(trace.rounds) == 3
-    assert trace.mask_id in trace.tokens and len(trace.tokens) == 32
+    assert len(trace.rounds) == 1
+    assert trace.mask_id in trace.tokens and len(trace.tokens) == trace.rounds[-1].end == 16 < trace.slots == 32
 
 
 def test_the_clock_counts_only_its_own_steps():
@@ -54,3 +57,40 @@ def test_decoders_without_lookahead_have_one_row_per_round(decoder):
     trace = recorded(SMALL.decoder(decoder), decoder=decoder)
     assert all(len(each.branches) == 1 and each.brought is None for each in trace.rounds)
     assert PROMPT and trace.prompt_tokens == len(PROMPT)
+
+
+def test_every_branch_keeps_what_it_saw():
+    trace = recorded()
+    for each in trace.rounds:
+        for branch in each.branches:
+            assert len(branch.seen.slots) == branch.masks_left and branch.slot not in branch.seen.slots
+
+
+def test_spans_lie_on_the_decodes_own_clock():
+    trace = recorded()
+    assert len(trace.devices) == 1
+    before = 0.0
+    for each in trace.rounds:
+        (span,) = each.spans
+        assert span.device == 0 and span.rows == tuple(range(len(each.branches)))
+        assert before <= span.start < span.end <= each.seconds
+        before = each.seconds
+
+
+def test_a_forced_branch_wins_and_the_rounds_before_are_the_same():
+    free = recorded()
+    at = next(index for index, each in enumerate(free.rounds) if len(each.branches) > 1 and index > 1)
+    loser = next(index for index in range(len(free.rounds[at].branches)) if index != free.rounds[at].winner)
+    engine = LocalEngine(conformance_network("dream-a", dtype=torch.float32))
+    recorder = Recorder(PROMPT, engine, SMALL, {at: loser})
+    recorder.run()
+    what_if = recorder.trace(model="dream-a", decoder="lopa", prompt="", tokenizer=None, hardware="test")
+    assert what_if.forced == ((at, loser),) and what_if.reason == "complete"
+    assert [each.committed for each in what_if.rounds[:at]] == [each.committed for each in free.rounds[:at]]
+    assert what_if.rounds[at].branches == free.rounds[at].branches and what_if.rounds[at].winner == loser
+
+
+def test_a_forced_branch_that_is_not_there_is_said():
+    recorder = Recorder([1, 2], FakeEngine(scattered(1)), DecodeSettings(max_new_tokens=16, block_size=8), {0: 3})
+    with pytest.raises(SettingsError, match="branch 3 cannot win"):
+        recorder.step()

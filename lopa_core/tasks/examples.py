@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..tasks.word_problems import Problem, problem
+from .word_problems import Problem, problem
 
 # indices into the held-out split: short, from different families
 _CHOSEN = {"Zoo tickets": 3, "Baking": 12, "On the bus": 43, "Marbles": 14, "Shells": 19}

@@ -1,0 +1,235 @@
+// A card per figure. Its plot is one node for the life of the page, drawn when it comes near the window and drawn
+// again in the same node, so that zoom and hover survive while a race streams in.
+
+const OFTEN = 5; // while a race runs, a plot takes at most one part in so many of the browser's time
+const cards = new Map();
+let look = 0; // counts changes of theme and size
+
+class Card {
+  constructor(name) {
+    this.name = name;
+    this.near = false;
+    this.drawn = '';
+    this.at = -Infinity;
+    this.cost = 0;
+    this.node = make('figure', 'lv-figure');
+    this.node.dataset.figure = name;
+    const caption = make('figcaption');
+    caption.append((this.title = make('h2')), (this.caption = make('p')));
+    const head = make('header');
+    head.append(caption, this.savers());
+    this.scroll = make('div', 'lv-scroll');
+    const frame = make('div', 'lv-frame');
+    const layer = make('div', 'lv-over');
+    frame.append((this.plot = make('div', 'lv-plot')), layer);
+    this.plot.setAttribute('role', 'img');
+    this.scroll.append(frame);
+    this.frame = frame;
+    this.cursors = new Cursors(this.plot, layer);
+    this.node.append(head, this.scroll);
+    if (name.startsWith('tree-')) {
+      this.panel = new Panel(Number(name.slice(5)));
+      this.node.append(this.panel.node);
+    }
+    this.node.append(this.numbers());
+    nearby.observe(this.node);
+  }
+
+  savers() {
+    const group = make('div', 'lv-acts');
+    for (const format of ['png', 'svg']) {
+      const save = button('lv-quiet', format.toUpperCase(), () => saveImage(this.name, this.figure, format).catch((error) => say(error.message)));
+      save.dataset.save = format;
+      save.title = `Save this figure as ${format.toUpperCase()}`;
+      group.append(save);
+    }
+    return group;
+  }
+
+  // The table is filled when it is opened: it can be long.
+  numbers() {
+    const details = make('details');
+    this.table = make('div', 'lv-table');
+    details.append(make('summary', '', 'The numbers as a table'), this.table);
+    details.addEventListener('toggle', () => this.tell());
+    this.details = details;
+    return details;
+  }
+
+  tell() {
+    if (!this.details.open || this.told === this.text) return;
+    this.told = this.text;
+    this.table.replaceChildren(table(this.figure.table.head, this.figure.table.rows));
+    this.table.tabIndex = 0;
+    this.table.setAttribute('role', 'region');
+    this.table.setAttribute('aria-label', this.figure.title + ', as a table');
+  }
+
+  get figure() {
+    if (this.parsed !== this.text) {
+      this.parsed = this.text;
+      this.value = JSON.parse(this.text);
+    }
+    return this.value;
+  }
+
+  read(text) {
+    this.text = text;
+    if (!this.value) this.name_it();
+  }
+
+  name_it() {
+    const { title, caption, summary } = this.figure;
+    put(this.title, title);
+    put(this.caption, caption);
+    this.plot.setAttribute('aria-label', summary);
+  }
+
+  get clock() {
+    return this.figure.plots[player.clock] ? player.clock : 'pass';
+  }
+
+  // The text is compared as a whole: it is a string the browser keeps once.
+  get stale() {
+    if (this.drawn === this.text && this.drawnAs === this.clock + look) return false;
+    return !player.live || performance.now() - this.at > OFTEN * this.cost;
+  }
+
+  async draw() {
+    this.drawn = this.text;
+    this.drawnAs = this.clock + look;
+    const library = await loadPlotly();
+    const began = performance.now();
+    this.name_it();
+    this.tell();
+    const { data, layout } = this.figure.plots[this.clock];
+    if (!this.plot.data) this.plot.textContent = '';
+    this.plot.style.minWidth = (layout.meta?.width ?? 0) + 'px';
+    const wide = { ...themed(layout, this.frame.clientWidth), uirevision: run + this.clock };
+    await library.react(this.plot, data, wide, { responsive: false, displaylogo: false, displayModeBar: false, doubleClick: 'reset' });
+    if (!this.heard) this.listen();
+    this.renew();
+    this.at = performance.now();
+    this.cost = this.at - began;
+  }
+
+  listen() {
+    this.heard = true;
+    for (const name of ['plotly_afterplot', 'plotly_relayout', 'plotly_relayouting']) this.plot.on(name, () => this.renew());
+    this.plot.on('plotly_click', ({ points }) => {
+      const node = points[0]?.customdata;
+      if (this.panel && Array.isArray(node)) pickBranch(...node);
+    });
+  }
+
+  renew() {
+    this.room = this.scroll.clientWidth;
+    this.wide = this.frame.scrollWidth;
+    const scrolls = this.wide > this.room + 1;
+    this.scroll.tabIndex = scrolls ? 0 : -1;
+    this.cursors.renew();
+    this.followed = -1;
+    this.follow();
+  }
+
+  move() {
+    if (!this.near) return;
+    this.panel?.show();
+    if (!this.heard) return;
+    this.cursors.move();
+    this.follow();
+  }
+
+  // A plot wider than its card scrolls with the position, which stays in the middle.
+  follow() {
+    if (this.panel) this.cursors.mark(...this.panel.point);
+    const { place } = this.cursors;
+    if (this.wide <= this.room || place === this.followed) return;
+    if (this.followed < 0) this.scroll.scrollLeft = place - this.room / 2;
+    else later(this.scroll, place - this.room / 2);
+    this.followed = place;
+  }
+
+  fail(error) {
+    if (!this.plot.data) this.plot.textContent = error.message;
+  }
+
+  remove() {
+    nearby.unobserve(this.node);
+    if (this.heard) window.Plotly.purge(this.plot);
+    this.node.remove();
+  }
+}
+
+// Scrolling in the middle of a frame would lay out the page twice: it waits for the start of the next one.
+const scrolls = new Map();
+function later(node, left) {
+  if (!scrolls.size) requestAnimationFrame(() => {
+    for (const [each, place] of scrolls) each.scrollLeft = place;
+    scrolls.clear();
+  });
+  scrolls.set(node, left);
+}
+
+const nearby = new IntersectionObserver((seen) => {
+  for (const { target, isIntersecting } of seen) {
+    const card = cards.get(target.dataset.figure);
+    if (card) card.near = isIntersecting;
+    card?.move();
+  }
+  drawFigures();
+}, { rootMargin: '300px 0px' });
+
+// One plot after the other, with a breath between them for the lanes.
+let drawing = false;
+async function drawFigures() {
+  if (drawing) return;
+  drawing = true;
+  for (let card; (card = [...cards.values()].find((each) => each.near && each.stale)); ) {
+    await card.draw().catch((error) => card.fail(error));
+    await new Promise((done) => setTimeout(done));
+  }
+  drawing = false;
+}
+
+function readFigures(figures) {
+  for (const [name, card] of cards) {
+    if (name in figures) continue;
+    card.remove();
+    cards.delete(name);
+  }
+  const place = find('.lv-figures');
+  Object.entries(figures).forEach(([name, text], index) => {
+    if (!cards.has(name)) cards.set(name, new Card(name));
+    const card = cards.get(name);
+    if (place.children[index] !== card.node) place.insertBefore(card.node, place.children[index] ?? null);
+    card.read(text);
+  });
+  layOut([...place.children]);
+  drawFigures();
+}
+
+// Two small figures share a line; trees and the filling order, and a small one left over, have theirs alone.
+function layOut(nodes) {
+  let open = null;
+  for (const node of nodes) {
+    const wide = /^(tree|filling)/.test(node.dataset.figure);
+    node.classList.toggle('wide', wide);
+    if (wide && open) open.classList.add('wide');
+    open = wide || open ? null : node;
+  }
+  open?.classList.add('wide');
+}
+
+function restyle() {
+  look += 1;
+  drawFigures();
+  refresh();
+}
+new MutationObserver(restyle).observe(document.body, { attributes: true, attributeFilter: ['class'] });
+let widthBefore = root.clientWidth;
+new ResizeObserver(() => {
+  if (root.clientWidth === widthBefore) return;
+  widthBefore = root.clientWidth;
+  restyle();
+}).observe(root);

@@ -1,0 +1,55 @@
+// The whole state. It may grow in many steps or come whole: what is known already is skipped either way.
+
+let run = null;
+
+function draw() {
+  const state = props.value;
+  if (!state?.lanes) return;
+  const began = state.run !== run || state.lanes.length !== lanes.length;
+  const ended = player.live && state.status !== 'running';
+  player.live = state.status === 'running';
+  waiting = false;
+  if (began) begin(state);
+  state.lanes.forEach((lane, index) => lanes[index].read(lane));
+  if (player.following) player.at = longest();
+  find('.lv-asked').textContent = visible(state.prompt);
+  drawTools(state);
+  drawCard(state.card);
+  readFigures(state.figures);
+  for (const card of cards.values()) if (card.panel) card.panel.state = '';
+  if (began) drawPosition(); // at once, so that the first paint is whole
+  else refresh();
+  if (ended && state.card) say(state.card.headline);
+}
+
+function begin(state) {
+  run = state.run;
+  hideTip(true);
+  lanes = state.lanes.map((lane, index) => new Lane(lane, index));
+  const place = find('.lv-lanes');
+  place.replaceChildren(...lanes.map(({ node }) => node));
+  place.dataset.count = lanes.length;
+  player.playing = false;
+  player.following = true;
+  player.speed.time = null;
+  explained = '';
+  find('.lv-stage').hidden = false;
+  transport.hidden = false;
+  root.classList.add('has-run');
+}
+
+// For tests and benchmarks: draws at once, so that a frame can be timed.
+element.viewer = {
+  seek(position) {
+    player.playing = false;
+    seek(position);
+    drawPosition();
+  },
+  state: () => ({ clock: player.clock, at: player.at, end: longest(), playing: player.playing, following: player.following, live: player.live, shown: lanes.map(({ track }) => shownOf(track)), run }),
+  clock: (name) => setClock(name),
+  play: (on) => play(on),
+  figures: () => [...cards.values()].map(({ name, near, cost, heard }) => ({ name, near, cost, drawn: Boolean(heard) })),
+};
+
+draw();
+watch('value', draw);

@@ -1,0 +1,219 @@
+"""Which event of the page runs what.
+
+A run is checked before it queues; its buttons are locked while it runs and come back whatever happens to it. Traces
+on screen are kept per visitor, for what-ifs.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import gradio as gr
+
+from ..decode.settings import SettingsError
+from ..model.errors import ModelError
+from ..tasks.examples import known
+from ..trace.check import TraceError
+from ..trace.trace import Trace
+from ..view.state import loaded, recorded
+from . import gallery, share
+from .api import QUEUE
+from .run import Running, Stop, start, states
+from .shelf import PageError, Shelf
+from .what_if import what_if
+from .widgets import NAMES, about, defaults, preset_values
+from .words import plain
+
+PRIVATE = {"api_visibility": "private", "queue": False, "show_progress": "hidden"}
+LINKED = {"api_visibility": "private", "concurrency_id": QUEUE, "concurrency_limit": 1}
+# the address bar takes the link too, and the field shows it where the clipboard is out of reach
+SHOW_LINK = """(query) => {
+    const page = query.startsWith('?') ? location.origin + location.pathname + query : query;
+    if (query.startsWith('?')) history.replaceState(null, '', query);
+    navigator.clipboard?.writeText(page).catch(() => {});
+    return page;
+}"""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The components events connect. held: the traces on screen, a visitor's own."""
+
+    prompt: gr.Textbox
+    run: gr.Button
+    stop: gr.Button
+    share: gr.Button
+    link: gr.Textbox
+    waiting: gr.HTML
+    banner: gr.HTML
+    viewer: gr.HTML
+    chips: dict[str, gr.Button]
+    upload: gr.UploadButton
+    widgets: dict[str, Any]
+    held: gr.State
+
+    @property
+    def asked(self) -> list[Any]:
+        """Prompt, model, baseline and settings: what a race is made of."""
+        return [self.prompt, *(widget for name, widget in self.widgets.items() if name != "preset")]
+
+
+def connect(page: gr.Blocks, shelf: Shelf, parts: Page) -> None:
+    wish, fork = gr.State(None), gr.State(None)
+    connect_run(shelf, parts, wish)
+    connect_what_if(shelf, parts, wish, fork)
+    parts.stop.click(ask_to_stop, wish, parts.stop, **PRIVATE)
+    parts.prompt.submit(fn=None, js="() => { document.querySelector('#lv-run').click(); }", api_visibility="private")
+    connect_settings(parts)
+    connect_sharing(page, shelf, parts)
+
+
+def connect_run(shelf: Shelf, parts: Page, wish: gr.State) -> None:
+    def check(*asked: Any) -> tuple[Any, ...]:
+        return begin(lambda: race_of(shelf, asked))
+
+    def live_race(wish: Stop, *asked: Any) -> Iterator[tuple[Any, ...]]:
+        yield from told(states(lambda: race_of(shelf, asked), wish))
+
+    checked = parts.run.click(check, parts.asked, [wish, parts.run, parts.stop, parts.banner], **PRIVATE)
+    run_behind(checked, live_race, [wish, *parts.asked], parts, wish)
+
+
+def connect_what_if(shelf: Shelf, parts: Page, wish: gr.State, fork: gr.State) -> None:
+    """The viewer's event says which branch of which pass of which lane."""
+
+    def check(held: list[Trace], event: gr.EventData) -> tuple[Any, ...]:
+        chosen = tuple(getattr(event, name, None) for name in ("lane", "round", "branch"))
+        if not all(isinstance(each, int) for each in chosen):
+            chosen = (-1, -1, -1)
+        return chosen, *begin(lambda: what_if(shelf, held, *chosen))
+
+    def other_future(wish: Stop, held: list[Trace], chosen: tuple[int, int, int]) -> Iterator[tuple[Any, ...]]:
+        yield from told(states(lambda: what_if(shelf, held, *chosen), wish))
+
+    checked = parts.viewer.whatif(check, parts.held, [fork, wish, parts.run, parts.stop, parts.banner], **PRIVATE)
+    run_behind(checked, other_future, [wish, parts.held, fork], parts, wish)
+
+
+def run_behind(checked: Any, run: Callable[..., Any], inputs: list[Any], parts: Page, wish: gr.State) -> None:
+    """Queue `run` if the check found nothing, and give the buttons back at its end."""
+    passed = checked.then(gate, wish, None, **PRIVATE)
+    ran = passed.success(
+        run, inputs, [parts.viewer, parts.banner, parts.held], show_progress_on=parts.waiting, show_progress="minimal", **LINKED
+    )
+    ran.then(end, None, [parts.run, parts.stop], **PRIVATE)
+
+
+def connect_settings(parts: Page) -> None:
+    model, preset = parts.widgets["model"], parts.widgets["preset"]
+    fields = [parts.widgets[name] for name in NAMES]
+    model.change(of_model, [model, preset], [model, *fields], **PRIVATE)
+    preset.input(of_preset, [preset, model], fields, **PRIVATE)
+
+
+def connect_sharing(page: gr.Blocks, shelf: Shelf, parts: Page) -> None:
+    asked = [widget for name, widget in parts.widgets.items() if name != "preset"]
+    made = parts.share.click(make_link, parts.asked, parts.link, **PRIVATE)
+    made.then(fn=None, inputs=parts.link, outputs=parts.link, js=SHOW_LINK, api_visibility="private")
+    shown = [parts.viewer, parts.held, parts.banner]
+    for name, chip in parts.chips.items():
+        chip.click(opener(shelf, lambda name=name: gallery.recording(name)), None, shown, **PRIVATE)
+    parts.upload.upload(open_file(shelf), parts.upload, shown, **PRIVATE)
+    page.load(open_link(shelf), None, [parts.prompt, *asked, *shown], **PRIVATE)
+
+
+# ---- what they do --------------------------------------------------------------------------------------------------
+
+
+def race_of(shelf: Shelf, asked: tuple[Any, ...]) -> Running:
+    prompt, model, baseline, *values = asked
+    return start(shelf, prompt, model, baseline, dict(zip(NAMES, values)))
+
+
+def begin(line_up: Callable[[], Running]) -> tuple[Any, ...]:
+    """(wish, run, stop, banner): a wish where the run can begin, else None and the sentence why not."""
+    try:
+        line_up()
+    except (PageError, SettingsError, ModelError) as error:
+        return None, gr.skip(), gr.skip(), plain(str(error))
+    return Stop(), gr.update(value="Running…", interactive=False), gr.update(interactive=True), ""
+
+
+def gate(wish: Stop | None) -> None:
+    if wish is None:
+        raise gr.Error("said in the banner already", visible=False, print_exception=False)
+
+
+def told(states: Iterator[tuple[Any, str, Any]]) -> Iterator[tuple[Any, ...]]:
+    """A run's states as outputs for viewer, banner and held traces."""
+    for state, sentence, traces in states:
+        yield gr.skip() if state is None else state, sentence, gr.skip() if traces is None else traces
+
+
+def end() -> tuple[Any, Any]:
+    return gr.update(value="Run", interactive=True), gr.update(value="Stop", interactive=False)
+
+
+def ask_to_stop(wish: Stop | None) -> Any:
+    if wish:
+        wish.wanted = True
+    return gr.update(interactive=False)
+
+
+def of_model(model: str, preset: str) -> list[Any]:
+    """The settings of another model, once it is chosen."""
+    return [gr.update(info=about(model)), *of_preset(preset, model)]
+
+
+def of_preset(preset: str, model: str) -> list[Any]:
+    values = preset_values(preset, model)
+    return [values[name] for name in NAMES]
+
+
+def make_link(prompt: str, model: str, baseline: str, *values: Any) -> Any:
+    try:
+        return gr.update(value=share.write(prompt, model, baseline, dict(zip(NAMES, values))), visible=True)
+    except PageError as error:
+        return gr.update(value=str(error), visible=True)
+
+
+def show(shelf: Shelf, traces: tuple[Trace, ...]) -> tuple[Any, list[Trace], str]:
+    """Recorded traces as outputs for viewer, held traces and banner."""
+    about = recorded(uuid.uuid4().hex, traces, shelf.cannot(traces[0].model))
+    return loaded(about, traces, known(traces[0].prompt)), list(traces), ""
+
+
+def opener(shelf: Shelf, read: Callable[[], tuple[Trace, ...]]) -> Callable[[], tuple[Any, ...]]:
+    def open_recording() -> tuple[Any, ...]:
+        try:
+            return show(shelf, read())
+        except (PageError, TraceError) as error:
+            return gr.skip(), gr.skip(), str(error)
+
+    return open_recording
+
+
+def open_file(shelf: Shelf) -> Callable[[str], tuple[Any, ...]]:
+    def open_upload(path: str) -> tuple[Any, ...]:
+        return opener(shelf, lambda: gallery.uploaded(path))()
+
+    return open_upload
+
+
+def open_link(shelf: Shelf) -> Callable[[gr.Request], tuple[Any, ...]]:
+    """Prompt, model, baseline, settings, viewer, held traces and banner as the page's address asks."""
+
+    def open_address(request: gr.Request) -> tuple[Any, ...]:
+        link = share.read(dict(request.query_params), shelf)
+        values = defaults(link.model or shelf.first) | link.settings if link.model or link.settings else {}
+        form = [link.prompt, link.model, link.baseline, *(values.get(name) for name in NAMES)]
+        shown = [gr.skip(), gr.skip(), link.sentence]
+        if link.replay is not None:
+            shown = list(opener(shelf, lambda: gallery.recording(link.replay))())
+            shown[2] = " ".join(each for each in (shown[2], link.sentence) if each)
+        return *(gr.skip() if each is None else each for each in form), *shown
+
+    return open_address

@@ -1,0 +1,121 @@
+"""Permalinks: prompt and settings in the query string, only what differs from the model's own settings.
+
+A link is anybody's text: it is bounded, every value is checked, and a wrong one is said in a sentence while all the
+others are taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+from ..decode.settings import DecodeSettings, SettingsError
+from .shelf import BASELINES, LONGEST_PROMPT, Shelf
+from .widgets import NAMES, RANGES, defaults
+from .words import plain
+
+REPLAY = "replay"  # ?replay=NAME opens a recording
+LONGEST_LINK = 8000  # characters of a query string; browsers and proxies take about this much
+
+
+@dataclass(slots=True)
+class Link:
+    """What a query string asks for. settings: only those it names; sentence: what of it could not be used."""
+
+    prompt: str | None = None
+    model: str | None = None
+    baseline: str | None = None
+    replay: str | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+    sentence: str = ""
+
+    @property
+    def empty(self) -> bool:
+        return self == Link()
+
+
+def write(prompt: str, model: str, baseline: str, values: Mapping[str, Any]) -> str:
+    """The query string, with its "?", of a prompt and settings."""
+    usual = defaults(model)
+    parts: dict[str, Any] = {"prompt": prompt.strip(), "model": model, "baseline": baseline}
+    parts |= {name: short(values[name]) for name in NAMES if values[name] != usual[name]}
+    return "?" + urlencode(parts)
+
+
+def short(value: Any) -> Any:
+    """16.0 as 16: a slider's whole number may arrive as a float."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def read(query: Mapping[str, str], shelf: Shelf) -> Link:
+    """What a query string asks for; what is not ours in it (a theme, a tracker's mark) is left alone."""
+    link = Link(replay=query.get(REPLAY))
+    if sum(len(name) + len(value) for name, value in query.items()) > LONGEST_LINK:
+        return Link(sentence=f"This link is longer than {LONGEST_LINK} characters, so nothing of it was used.")
+    wrong = [*read_names(query, link, shelf), *read_settings(query, link, link.model or shelf.first)]
+    if wrong:
+        link.sentence = "Of this link something was left out: " + " ".join(wrong)
+    return link
+
+
+def read_names(query: Mapping[str, str], link: Link, shelf: Shelf) -> list[str]:
+    """Prompt, model and baseline into `link`; returns sentences on what could not be used."""
+    wrong = []
+    prompt = query.get("prompt")
+    if prompt is not None and len(prompt) > LONGEST_PROMPT:
+        wrong.append(f"The prompt has {len(prompt)} characters; this page takes up to {LONGEST_PROMPT}.")
+    elif prompt:
+        link.prompt = prompt
+    models = [name for _, name in shelf.choices()]
+    for name, allowed in (("model", models), ("baseline", BASELINES)):
+        asked = query.get(name)
+        if asked in allowed:
+            setattr(link, name, asked)
+        elif asked is not None:
+            wrong.append(f"There is no {name} {asked[:60]!r} here.")
+    return wrong
+
+
+def read_settings(query: Mapping[str, str], link: Link, model: str) -> list[str]:
+    """The settings into `link`, one by one; returns sentences on what could not be used."""
+    wrong = []
+    usual = defaults(model)
+    for name in NAMES:
+        if name not in query:
+            continue
+        try:
+            link.settings[name] = value_of(query[name], usual[name])
+            DecodeSettings(**{name: link.settings[name]} | loose(name, link.settings[name]))
+            within(name, link.settings[name])
+        except ValueError as error:  # SettingsError is one
+            link.settings.pop(name, None)
+            told = plain(str(error)) if isinstance(error, SettingsError) else plain(f"{name} cannot be {query[name][:40]!r}.")
+            wrong.append(told)
+    try:
+        DecodeSettings(**usual | link.settings)
+    except SettingsError as error:  # each is fine, together they are not
+        wrong.append(plain(str(error)))
+    return wrong
+
+
+def within(name: str, value: Any) -> None:
+    """Raise SettingsError where the page's slider does not reach."""
+    low, high, _ = RANGES.get(name, (value, value, 1))
+    if not low <= value <= high:
+        raise SettingsError(f"{name} goes from {low:g} to {high:g} on this page, so not {value:g}.")
+
+
+def loose(name: str, value: Any) -> dict[str, Any]:
+    """Partners with which a length or a block size is judged alone."""
+    if name == "block_size" and isinstance(value, int) and value > 0:
+        return {"max_new_tokens": value}
+    return {"block_size": 1} if name == "max_new_tokens" else {}
+
+
+def value_of(text: str, like: Any) -> Any:
+    """A setting's text as what it is; a whole number stays one. Raises ValueError."""
+    if isinstance(like, str):
+        return text
+    return int(text) if isinstance(like, int) or text.lstrip("-").isdecimal() else float(text)

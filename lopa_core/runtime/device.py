@@ -1,0 +1,39 @@
+"""Devices: whether one can be used, and what it is called."""
+
+from __future__ import annotations
+
+import platform
+from functools import cache
+from pathlib import Path
+
+import torch
+
+from ..model.errors import ModelError
+
+
+def usable(name: str | torch.device) -> torch.device:
+    """The device of this name. Raises ModelError where it is not there."""
+    try:
+        device = torch.device(name)
+        torch.zeros(1, device=device).cpu()
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise ModelError(f"Device {str(name)!r} cannot be used: {str(error).splitlines()[0]}") from None
+    return device
+
+
+def describe(device: torch.device) -> str:
+    """The device in words, for score-cards and traces."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    return f"CPU, {torch.get_num_threads()} thread{'s' if torch.get_num_threads() > 1 else ''} ({processor()})"
+
+
+@cache
+def processor() -> str:
+    """The processor's name where the system tells it."""
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        for line in info.read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()

@@ -1,0 +1,134 @@
+"""What the page costs, measured: `make bench-page`. Nothing here is asserted; the numbers go into README.
+
+- replay: a trace of 512 tokens x 8 lookahead branches as a self-contained file, and how fast it scrubs in Chromium
+- streaming: the same run with a page attached and without, on the decode's own clock and on the wall's
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import torch
+from playwright.sync_api import Page, sync_playwright
+
+from lopa_core.decode.settings import DecodeSettings
+from lopa_core.page import share
+from lopa_core.runtime.race import Race
+from lopa_core.runtime.session import Model, open_model
+from lopa_core.trace.metrics import measure, total
+from lopa_core.trace.trace import Trace
+from lopa_core.view.replay import replay_html
+from lopa_core.view.state import loaded, recorded
+from tests.page.conftest import CHROMIUM, FLAGS, running
+
+MODELS = Path(__file__).parents[1] / "conformance" / "models"
+PROMPT = [165, 485, 77, 202, 333, 24, 37]
+LONG = DecodeSettings(max_new_tokens=512, block_size=32, lookahead=8, tau_conf=0.9, tau_add=0.1)
+SCRUB_SECONDS = 4
+# every frame jumps by a stride through all passes, there and back; the browser's own frames are counted
+SCRUB = """(seconds) => new Promise((done) => {
+    const { viewer } = document.querySelector('#lv-viewer');
+    const { end } = viewer.state();
+    const frames = [];
+    let at = 0, step = Math.max(1, Math.round(end / 90));
+    let last = performance.now();
+    const began = last;
+    const frame = (now) => {
+        frames.push(now - last);
+        last = now;
+        if (now - began > seconds * 1000) return done(frames.slice(1));
+        at += step;
+        if (at < 0 || at > end) { step = -step; at += 2 * step; }
+        viewer.seek(at);
+        requestAnimationFrame(frame);
+    };
+    requestAnimationFrame(frame);
+})"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=5, help="runs with and without a page, in turn (default %(default)s)")
+    repeats = parser.parse_args().repeats
+    torch.set_num_threads(1)
+    model = open_model(MODELS / "dream-a")
+    print(json.dumps({"replay": replay(race(model)), "streaming": streaming(model, repeats)}, indent=2))
+
+
+def race(model: Model) -> list[Trace]:
+    running_race = Race(model.network, PROMPT, {name: LONG.decoder(name) for name in ("confidence", "lopa")})
+    for _ in running_race.run():
+        pass
+    return running_race.traces(model, " ".join(map(str, PROMPT)))
+
+
+def replay(traces: list[Trace]) -> dict[str, object]:
+    """Size of the file, and frames per second while scrubbing with every chart drawn."""
+    page = replay_html(loaded(recorded("bench", traces), traces))
+    with TemporaryDirectory() as folder, sync_playwright() as playwright:
+        file = Path(folder) / "replay.html"
+        file.write_text(page, encoding="utf-8")
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, headless=True, args=FLAGS.split())
+        tab = browser.new_page(viewport={"width": 1440, "height": 1000})
+        tab.goto(file.as_uri())
+        tab.wait_for_selector(".lv-lane .lv-t")
+        for card in tab.locator(".lv-figure").all():  # charts are drawn when they come into sight
+            card.scroll_into_view_if_needed()
+            card.locator(".main-svg").first.wait_for()
+        rates = {}
+        for where in (".lv-lane", "[data-figure^=tree]"):
+            tab.locator(where).first.scroll_into_view_if_needed()
+            tab.wait_for_timeout(500)
+            frames = sorted(tab.evaluate(SCRUB, SCRUB_SECONDS))
+            slow = frames[int(len(frames) * 0.95)]
+            rates[where] = {"frames_per_second": round(1000 * len(frames) / sum(frames), 1), "slowest_5_percent_ms": round(slow, 1)}
+        browser.close()
+    rounds = [len(trace.rounds) for trace in traces]
+    return {"megabytes": round(len(page.encode()) / 1e6, 2), "rounds": rounds, "rows": measure(traces[1]).branch_forwards, "scrub": rates}
+
+
+def streaming(model: Model, repeats: int) -> dict[str, object]:
+    """Medians of the same race alone and with a page's event attached to it."""
+    alone, attached = [], []
+    with running("--model", str(MODELS / "dream-a"), script="../../app.py") as (url, _), sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, headless=True, args=FLAGS.split())
+        tab = browser.new_page(viewport={"width": 1440, "height": 1000})
+        tab.goto(url + share.write(" ".join(map(str, PROMPT)), "dream-a", "confidence", asdict(LONG)))
+        tab.wait_for_function("document.querySelector('#lv-prompt textarea').value.startsWith('165')")
+        for _ in range(repeats):
+            began = time.perf_counter()
+            own = total(measure(trace) for trace in race(model)).seconds
+            alone.append((own, time.perf_counter() - began))
+            attached.append(run_on(tab))
+        browser.close()
+    medians = {name: [statistics.median(column) for column in zip(*rows)] for name, rows in (("alone", alone), ("attached", attached))}
+    ratio = [with_page / without for with_page, without in zip(medians["attached"], medians["alone"])]
+    return {
+        "decode_seconds": {
+            "alone": round(medians["alone"][0], 3),
+            "attached": round(medians["attached"][0], 3),
+            "ratio": round(ratio[0], 3),
+        },
+        "wall_seconds": {"alone": round(medians["alone"][1], 3), "attached": round(medians["attached"][1], 3), "ratio": round(ratio[1], 3)},
+    }
+
+
+def run_on(tab: Page) -> tuple[float, float]:
+    """(decode seconds of both lanes, seconds from the click to the last state) of one run on the page."""
+    began = time.perf_counter()
+    tab.click("#lv-run")
+    tab.wait_for_function("document.querySelector('#lv-run').disabled")
+    tab.wait_for_selector("#lv-run:not([disabled])")
+    wall = time.perf_counter() - began
+    row = tab.locator(".lv-card tr", has=tab.get_by_role("rowheader", name="Seconds", exact=True))
+    return sum(float(text) for text in row.locator("td").all_inner_texts()), wall
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""Permalinks: there and back, bounded, and every value checked."""
+
+from urllib.parse import parse_qsl
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lopa_core.page import share
+from lopa_core.page.shelf import LONGEST_PROMPT, Shelf
+from lopa_core.page.widgets import NAMES, defaults
+
+from .samples import page_model
+
+SHELF = Shelf(page_model())
+USUAL = defaults("dream-a")
+
+
+def read(text):
+    return share.read(dict(parse_qsl(text.removeprefix("?"), keep_blank_values=True)), SHELF)
+
+
+@given(
+    prompt=st.text(st.characters(codec="utf-8"), min_size=1, max_size=200).filter(str.strip),
+    lookahead=st.integers(0, 15), tau_conf=st.integers(0, 100).map(lambda each: each / 100), seed=st.integers(0, 2**31),
+    baseline=st.sampled_from(["confidence", "vanilla"]), attention=st.sampled_from(["full", "block_causal"]),
+)  # fmt: skip
+def test_a_link_brings_back_what_it_was_made_of(prompt, lookahead, tau_conf, seed, baseline, attention):
+    values = USUAL | {"lookahead": lookahead, "tau_conf": tau_conf, "seed": seed, "attention": attention}
+    link = read(share.write(prompt, "dream-a", baseline, values))
+    assert (link.prompt, link.model, link.baseline, link.sentence) == (prompt.strip(), "dream-a", baseline, "")
+    assert USUAL | link.settings == values
+
+
+def test_only_what_differs_is_in_the_link():
+    assert share.write(" 2 + 2 ", "dream-a", "confidence", USUAL) == "?prompt=2+%2B+2&model=dream-a&baseline=confidence"
+    assert share.write("2", "dream-a", "confidence", USUAL | {"lookahead": 7.0}).endswith("&lookahead=7")
+
+
+def test_hostile_text_stays_text():
+    prompt = "<img src=x onerror=alert(1)> ${7*7} {{x}} \u202e🦜 &k=3#"
+    text = share.write(prompt, "dream-a", "confidence", USUAL)
+    assert read(text).prompt == prompt and not set('<>"{} #') & set(text)
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        (f"?prompt={'x' * (LONGEST_PROMPT + 1)}", f"takes up to {LONGEST_PROMPT}"),
+        ("?model=elsewhere", "no model 'elsewhere'"),
+        ("?baseline=lopa", "no baseline 'lopa'"),
+        ("?lookahead=many", "k, lookahead branches cannot be 'many'"),
+        ("?lookahead=-1", "k, lookahead branches must be a whole number"),
+        ("?tau_conf=nan", "τ conf"),
+        ("?tau_conf=1e999", "τ conf must lie between"),
+        ("?block_size=0", "Block size must be a whole number"),
+        ("?block_size=7", "not a whole number of blocks of 7"),
+        ("?max_new_tokens=4096", "New tokens goes from 4 to 512 on this page, so not 4096."),
+        ("?lookahead=64", "k, lookahead branches goes from 0 to 15"),
+        ("?attention=causal", "Attention must be one of"),
+        ("?seed=" + "9" * 5000, "Seed"),
+    ],
+)
+def test_what_cannot_be_used_is_said_and_the_rest_is_taken(query, words):
+    link = read(query + "&temperature=0.5")
+    assert words in link.sentence and len(link.sentence) < 300
+    assert link.settings["temperature"] == 0.5
+
+
+def test_what_is_not_ours_is_left_alone():
+    assert read("?__theme=dark&utm_source=x&view=api") == share.Link()
+
+
+def test_an_endless_link_is_refused_as_a_whole():
+    link = read("?temperature=0.5&x=" + "y" * share.LONGEST_LINK)
+    assert "longer than" in link.sentence and link.settings == {}
+
+
+def test_every_setting_of_the_page_can_be_in_a_link():
+    changed = {
+        "max_new_tokens": 48, "block_size": 24, "tau_conf": 0.5, "confidence": "margin", "tau_add": 0.3, "tau_act": 0.2,
+        "lookahead": 3, "confidence_floor": 0.4, "score_creation_weight": 0.5, "attention": "block_causal", "temperature": 1.5, "seed": 9,
+    }  # fmt: skip
+    assert set(changed) == set(NAMES)
+    assert read(share.write("p", "dream-a", "vanilla", changed)).settings == changed

@@ -1,0 +1,78 @@
+"""The viewer's state: plain JSON, rounds in the trace format, and only ever growing while a race runs."""
+
+import json
+from dataclasses import asdict, replace
+
+import pytest
+
+from lopa_core.page.run import Stop, start, states
+from lopa_core.page.shelf import Shelf
+from lopa_core.trace import files
+from lopa_core.trace.metrics import measure
+from lopa_core.view.state import About, closed, loaded, recorded, round_text
+
+from ..page.samples import PROMPT_TEXT, VALUES, page_model, pair
+
+ABOUT = About(run="run-1", source="somewhere")
+
+
+def test_whole_traces_make_a_state_of_plain_json():
+    state = loaded(ABOUT, pair())
+    assert json.loads(json.dumps(state)) == state
+    assert state["status"] == "finished" and [lane["decoder"] for lane in state["lanes"]] == ["confidence", "lopa"]
+    assert state["card"] and list(state["figures"])[:2] == ["tokens", "progress"] and "tree-1" in state["figures"]
+    for text in state["figures"].values():
+        assert set(json.loads(text)) == {"title", "caption", "summary", "table", "plots"}
+
+
+def test_rounds_are_in_the_trace_format():
+    trace = pair()[1]
+    assert json.loads(round_text(trace.rounds[2])) == json.loads(json.dumps(asdict(trace.rounds[2])))
+
+
+def test_a_lane_holds_everything_of_its_trace():
+    """What the viewer offers for download is put together from a lane: nothing may be missing."""
+    traces = [replace(trace, texts=("x",) * len(trace.tokens), special=(3,), forced=((1, 0),)) for trace in pair()]
+    rebuilt = []
+    for lane in loaded(ABOUT, traces)["lanes"]:
+        own = {name: lane[name] for name in ("decoder", "reason", "eos_id", "mask_id", "special", "forced", "tokens", "texts", "pieces")}
+        rebuilt.append(lane["head"] | own | {"rounds": [json.loads(each) for each in lane["rounds"]]})
+    assert files.loads(json.dumps({"format": files.FORMAT, "version": files.VERSION, "traces": rebuilt})) == tuple(traces)
+
+
+def test_lanes_carry_what_the_canvas_needs():
+    trace, lane = pair()[1], loaded(ABOUT, pair())["lanes"][1]
+    assert lane["slots"] == 32 and lane["block_size"] == 16 and lane["eos_id"] == trace.eos_id
+    assert lane["counts"][-1] == [measure(trace).tokens, trace.rounds[-1].seconds] and len(lane["counts"]) == len(lane["rounds"])
+    assert lane["pieces"][str(trace.tokens[0])] == f" t{trace.tokens[0]}"
+
+
+def test_unfinished_traces_are_marked_stopped():
+    state = loaded(ABOUT, pair(2))
+    assert state["status"] == "stopped" and [lane["status"] for lane in state["lanes"]] == ["stopped"] * 2
+
+
+def test_a_run_that_broke_off_no_longer_runs():
+    state = loaded(ABOUT, pair()) | {"status": "running"}
+    assert closed(state)["status"] == "stopped" and {lane["status"] for lane in closed(state)["lanes"]} == {"stopped"}
+
+
+@pytest.mark.parametrize(
+    ("when", "said"), [("2026-11-30T20:38:42+00:00", "Recorded 30 November 2026 on"), ("soon", "Recorded on"), ("", "Recorded on")]
+)
+def test_a_recording_says_when_and_where(when, said):
+    about = recorded("r", [replace(pair()[0], recorded=when)])
+    assert about.source.startswith(said) and "test" in about.source and not about.live and about.what_if
+
+
+def test_states_of_a_race_grow_and_never_share_a_list(monkeypatch):
+    monkeypatch.setattr("lopa_core.page.run.TICK", 0)
+    monkeypatch.setattr("lopa_core.page.run.STATE_SHARE", 0)
+    shelf = Shelf(page_model())
+    told = states(lambda: start(shelf, PROMPT_TEXT, "dream-a", "confidence", VALUES), Stop())
+    seen = [state for state, _, _ in told if state]
+    assert len(seen) > 10 and len({state["run"] for state in seen}) == 1
+    for before, after in zip(seen, seen[1:]):
+        for old, new in zip(before["lanes"], after["lanes"]):
+            for name in ("rounds", "counts"):
+                assert new[name] is not old[name] and new[name][: len(old[name])] == old[name]
