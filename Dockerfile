@@ -12,4 +12,5 @@ COPY --chown=user . .
 
 EXPOSE 7860
 HEALTHCHECK --start-period=60s CMD python -c "import urllib.request as r; r.urlopen('http://127.0.0.1:7860/', timeout=5)"
-CMD ["python", "app.py", "--host", "0.0.0.0", "--port", "7860"]
+ENV LOPA_HOST=0.0.0.0 LOPA_PORT=7860
+CMD ["python", "app.py"]

@@ -2,13 +2,13 @@
 # make bench-page: what the page costs, measured.
 PYTHON ?= python3
 VENV ?= .venv
-PORT ?= 7860
+PORT ?=
 BIN = $(VENV)/bin
 
 .PHONY: run test check bench-page clean
 
 run: $(VENV)/run.stamp
-	$(BIN)/python app.py --port $(PORT) --open
+	$(BIN)/python app.py $(if $(PORT),--port $(PORT)) --open
 
 test: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest

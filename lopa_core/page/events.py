@@ -100,7 +100,8 @@ def connect_what_if(shelf: Shelf, parts: Page, wish: gr.State, fork: gr.State) -
 
 def run_behind(checked: Any, run: Callable[..., Any], inputs: list[Any], parts: Page, wish: gr.State) -> None:
     """Queue `run` if the check found nothing, and give the buttons back at its end."""
-    passed = checked.then(gate, wish, None, **PRIVATE)
+    # in a line of its own, where nobody waits: outside of the queue the refusal would be an HTTP error in the console
+    passed = checked.then(gate, wish, None, api_visibility="private", concurrency_limit=None, show_progress="hidden")
     ran = passed.success(
         run, inputs, [parts.viewer, parts.banner, parts.held], show_progress_on=parts.waiting, show_progress="minimal", **LINKED
     )

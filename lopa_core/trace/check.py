@@ -26,7 +26,7 @@ def check(trace: Trace) -> None:
     slots = trace.slots
     if len(trace.tokens) > slots or len(trace.rounds) > MOST_ROUNDS:
         raise TraceError(
-            f"The trace has {len(trace.tokens)} tokens in {slots} slots and {len(trace.rounds)} rounds, of which {MOST_ROUNDS} can be shown."
+            f"The trace has {len(trace.tokens)} tokens in {slots} slots and {len(trace.rounds)} rounds; {MOST_ROUNDS} can be shown."
         )
     if len(trace.texts) not in (0, len(trace.tokens)):
         raise TraceError(f"The trace has {len(trace.tokens)} tokens but {len(trace.texts)} texts.")

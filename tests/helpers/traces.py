@@ -32,7 +32,8 @@ def written(tokens: tuple[int, ...], *, eos_id: int | None = 9, stop_at_eos: boo
     left = TraceBranch(-0.4, 2, TraceSeen((2, 3), (7, 8), (0.62, 0.5)))
     second = TraceRound((tried, left), 0, (0,), 0, 4, 1.0, 0.3, (TraceSpan(0, (0, 1), 0.55, 0.9),))
     return Trace(
-        model="hand", decoder="lopa", settings={"stop_at_eos": stop_at_eos, "block_size": 4, "max_new_tokens": 4}, prompt="?", prompt_tokens=3, eos_id=eos_id, mask_id=11,
+        model="hand", decoder="lopa", settings={"stop_at_eos": stop_at_eos, "block_size": 4, "max_new_tokens": 4},
+        prompt="?", prompt_tokens=3, eos_id=eos_id, mask_id=11,
         rounds=(first, second), tokens=tokens, reason="complete", text="", hardware="none", recorded="2026-01-01T00:00:00+00:00",
         devices=("none",), pieces={5: "a", 6: "b"},
     )  # fmt: skip

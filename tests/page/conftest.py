@@ -13,7 +13,7 @@ import pytest
 
 CHROMIUM = shutil.which("chromium")
 FLAGS = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync"
-PATIENCE = 60_000  # ms; only a busy machine needs it
+PATIENCE = 30_000  # ms; only a busy machine needs it
 
 
 @contextlib.contextmanager

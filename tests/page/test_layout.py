@@ -15,6 +15,7 @@ from lopa_core.view import files
 
 from .samples import page_model
 
+
 @pytest.fixture(scope="module")
 def page():
     return layout.build(page_model())

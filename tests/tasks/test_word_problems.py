@@ -130,9 +130,7 @@ def test_splits_use_different_numbers(train, test_set):
 
 
 def test_chain_operator_sequences_are_held_out(train, test_set):
-    seen = [
-        {operators(p) for p in problems if p.family == wp.CHAIN} for problems in (train, test_set)
-    ]
+    seen = [{operators(p) for p in problems if p.family == wp.CHAIN} for problems in (train, test_set)]
     assert not seen[0] & seen[1]
     assert len(seen[1]) >= 10
 

@@ -7,6 +7,8 @@ import pytest
 
 from lopa_core.page.run import Stop, start, states
 from lopa_core.page.shelf import Shelf
+from lopa_core.page.widgets import defaults
+from lopa_core.runtime.session import open_model
 from lopa_core.trace import files
 from lopa_core.trace.metrics import measure
 from lopa_core.view.state import About, closed, loaded, recorded, round_text
@@ -76,3 +78,30 @@ def test_states_of_a_race_grow_and_never_share_a_list(monkeypatch):
         for old, new in zip(before["lanes"], after["lanes"]):
             for name in ("rounds", "counts"):
                 assert new[name] is not old[name] and new[name][: len(old[name])] == old[name]
+
+
+def test_nothing_in_a_state_ever_gets_shorter(monkeypatch):
+    """Gradio sends differences, and cannot tell its browser side that a list inside a list lost its end."""
+    monkeypatch.setattr("lopa_core.page.run.TICK", 0)
+    monkeypatch.setattr("lopa_core.page.run.STATE_SHARE", 0)
+    shelf = Shelf(open_model())
+    told = states(
+        lambda: start(shelf, "Ana has 12 pens. She buys 30 more. How many?", "lopa-tiny", "confidence", defaults("lopa-tiny")), Stop()
+    )
+    seen = [state for state, _, _ in told if state]
+    assert seen[-1]["lanes"][1]["reason"] == "eos" and len(seen[-1]["lanes"][1]["tokens"]) < seen[-1]["lanes"][1]["slots"]
+    for before, after in zip(seen, seen[1:]):
+        assert not list(shrunk(before, after))
+
+
+def shrunk(before, after, where=""):
+    """Places where a list of `before` is longer than the one of `after`, or a key is gone."""
+    if isinstance(before, dict):
+        yield from (f"{where}.{key}" for key in before if key not in after)
+        for key in before:
+            yield from shrunk(before[key], after[key], f"{where}.{key}")
+    elif isinstance(before, list):
+        if len(before) > len(after):
+            yield where
+        for index, (old, new) in enumerate(zip(before, after)):
+            yield from shrunk(old, new, f"{where}.{index}")

@@ -7,6 +7,14 @@ const find = (selector, from = root) => from.querySelector(selector);
 const calm = matchMedia('(prefers-reduced-motion: reduce)');
 const touch = matchMedia('(pointer: coarse)');
 
+// Widths the style sheet asks about, as classes: `under-780` and so on.
+const WIDTHS = [1080, 1000, 900, 780, 560];
+function fit() {
+  for (const width of WIDTHS) root.classList.toggle('under-' + width, root.clientWidth < width);
+}
+fit();
+new ResizeObserver(fit).observe(root);
+
 function make(tag, className = '', text = '') {
   const node = document.createElement(tag);
   if (className) node.className = className;

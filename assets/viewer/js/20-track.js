@@ -50,7 +50,7 @@ class Track {
     const { texts, slots } = this.lane;
     this.last = Int32Array.from({ length: slots }, (_, slot) => slot);
     this.whole = new Int32Array(slots);
-    this.read_as = Array.from({ length: slots }, (_, slot) => this.display(slot, texts[slot]));
+    this.readAs = Array.from({ length: slots }, (_, slot) => this.display(slot, texts[slot]));
     let first = -1;
     for (let slot = 0; slot < texts.length; slot += 1) {
       if (texts[slot] === null) {
@@ -75,7 +75,7 @@ class Track {
   // The text of a committed slot.
   text(slot, n) {
     if (this.whole[slot] >= n) return this.words.alone(this.token[slot]);
-    return this.last[slot] === slot ? this.read_as[slot] : '';
+    return this.last[slot] === slot ? this.readAs[slot] : '';
   }
 
   // What the last of n rounds predicted for the masks it left.
@@ -98,6 +98,11 @@ class Track {
       else high = middle;
     }
     return low;
+  }
+
+  // [tokens, seconds] after n rounds, as Python counts them.
+  countsAt(n) {
+    return n ? this.lane.counts[n - 1] : [0, 0];
   }
 
   secondsAt(n) {

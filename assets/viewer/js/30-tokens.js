@@ -2,6 +2,7 @@
 // differ. The canvas is one tab stop; its arrow keys go from token to token.
 
 const LOOKS = { done: 1, ghost: 2, mask: 4, brought: 8, special: 16, after: 32, now: 64, tried: 128, block: 256 };
+const LONG = 200; // slots from which on the letters are smaller, so that more of them fit on a screen
 const classes = new Map();
 
 function classOf(flags) {
@@ -17,7 +18,7 @@ class Tokens {
   constructor(track, label) {
     const { slots, block_size: size } = track.lane;
     this.track = track;
-    this.node = make('div', 'lv-canvas');
+    this.node = make('div', slots > LONG ? 'lv-canvas long' : 'lv-canvas');
     this.node.setAttribute('role', 'group');
     this.node.setAttribute('aria-label', label);
     this.flags = new Int32Array(slots).fill(LOOKS.mask);
@@ -44,7 +45,7 @@ class Tokens {
     this.node.addEventListener('focusin', (event) => showTip(this, Number(event.target.dataset.slot), true));
     this.node.addEventListener('focusout', () => hideTip(true));
     this.node.addEventListener('pointerover', (event) => {
-      if (event.target.dataset.slot && event.pointerType === 'mouse') showTip(this, Number(event.target.dataset.slot));
+      if (event.target.dataset.slot && event.pointerType !== 'touch') showTip(this, Number(event.target.dataset.slot));
     });
     this.node.addEventListener('pointerleave', () => hideTip());
   }
@@ -159,7 +160,7 @@ class Tokens {
     }
     if (slot === tried) return ['tried', track.words.quoted(this.view.token), [chance(this.view.chance), ['branch', this.view.name], place]];
     const i = seen ? seen.slots.indexOf(slot) : -1;
-    if (i < 0) return ['mask', 'not predicted yet', [place]];
+    if (i < 0) return ['not predicted yet', 'mask', [place]];
     const index = this.view.round ?? n - 1;
     return ['guess', track.words.quoted(seen.tokens[i]), [chance(seen.probabilities[i]), ['pass', String(index + 1)], ['branch', this.view.name ?? branchName(track.rounds[index], track.rounds[index].winner)], place]];
   }

@@ -48,4 +48,5 @@ function renewTip() {
   if (told) showTip(told.tokens, told.slot, told.focus);
 }
 
-addEventListener('scroll', () => hideTip(true), { passive: true, capture: true });
+// The focus itself may have scrolled the page, so the tip follows its token.
+addEventListener('scroll', () => told && place(told.tokens.chips[told.slot]), { passive: true, capture: true });

@@ -1,12 +1,28 @@
-// A lane: one decoder's card, as of the number of rounds shown.
+// A lane: one decoder's card, as of the number of rounds shown. Out of sight it is drawn only once the position rests.
 
 const COUNTERS = { rounds: 'forward passes', tokens: 'tokens', tpf: 'tokens per pass', seconds: 'seconds' };
 const ENDINGS = { complete: 'canvas full', eos: 'done', 'round limit': 'round limit reached', stopped: 'stopped' };
+
+const slim = new ResizeObserver((seen) => {
+  for (const { target } of seen) target.classList.toggle('slim', target.clientWidth < 440);
+});
+
+const RESTS = 150; // ms
+const sighted = new IntersectionObserver((seen) => {
+  for (const { target, isIntersecting } of seen) {
+    const lane = lanes[target.dataset.lane];
+    if (lane?.node !== target) continue;
+    lane.near = isIntersecting;
+    if (isIntersecting) lane.draw();
+  }
+}, { rootMargin: '150px 0px' });
 
 class Lane {
   constructor(lane, index) {
     this.track = new Track(lane);
     this.shown = -1;
+    this.drawn = -1;
+    this.near = true; // until it is known better
     this.node = make('article', 'lv-lane');
     this.node.dataset.lane = index;
     this.node.dataset.role = lane.role;
@@ -27,11 +43,13 @@ class Lane {
     this.foot = make('p', 'lv-scale');
     this.foot.append('pass 1', make('i'), (this.last = make('span')));
     this.node.append(head, bar, list, this.tokens.node, this.foot);
+    slim.observe(this.node);
+    sighted.observe(this.node);
   }
 
   read(lane) {
     this.track.read(lane);
-    this.shown = -1;
+    this.drawn = -1;
     const rounds = this.track.rounds.length;
     this.node.style.setProperty('--rounds', Math.max(2, rounds));
     put(this.title, lane.title);
@@ -40,11 +58,19 @@ class Lane {
   }
 
   show(n) {
-    if (this.shown === n) return;
     this.shown = n;
-    const { track } = this;
+    if (this.drawn === n) return;
+    clearTimeout(this.resting);
+    if (this.near) this.draw();
+    else this.resting = setTimeout(() => this.draw(), RESTS);
+  }
+
+  draw() {
+    const { track, shown: n } = this;
+    if (this.drawn === n || n < 0) return;
+    this.drawn = n;
     const all = track.rounds.length;
-    const [tokens, seconds] = n ? track.lane.counts[n - 1] : [0, 0];
+    const [tokens, seconds] = track.countsAt(n);
     put(this.counters.rounds, String(n));
     put(this.counters.tokens, String(tokens));
     put(this.counters.tpf, n ? (tokens / n).toFixed(2) : '0.00');

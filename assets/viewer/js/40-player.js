@@ -39,9 +39,11 @@ function step(move) {
 }
 
 function play(on = !player.playing && !(player.live && player.following)) {
+  const ended = player.at >= longest() - CLOSE;
+  if (on && ended && player.live) return follow();
   player.playing = on;
   player.following = false;
-  if (on && player.at >= longest() - CLOSE) player.at = 0;
+  if (on && ended) player.at = 0;
   player.drawn = 0;
   refresh();
 }

@@ -4,7 +4,13 @@ const transport = find('.lv-transport');
 const seeker = find('.lv-seek');
 const speeds = find('.lv-speed');
 const clocks = transport.querySelectorAll('[data-clock]');
-const fraction = (rate) => (rate === 1 ? 'real time' : `1/${Math.round(1 / rate)} speed`);
+
+// How a speed is called; on a phone there is room for little.
+function paceOf(rate, short) {
+  if (player.clock === 'pass') return short ? `${rate}/s` : rate === 1 ? '1 pass/s' : `${rate} passes/s`;
+  const times = rate === 1 ? '1' : `1/${Math.round(1 / rate)}`;
+  return short ? times : rate === 1 ? 'real time' : `${times} speed`;
+}
 
 const whereNode = find('.lv-where');
 const ahead = find('.lv-ahead i');
@@ -33,10 +39,11 @@ function drawTransport() {
 }
 
 function drawSpeeds() {
-  if (speeds.dataset.clock !== player.clock) {
-    speeds.dataset.clock = player.clock;
+  const short = root.classList.contains('under-560');
+  if (speeds.dataset.kind !== player.clock + short) {
+    speeds.dataset.kind = player.clock + short;
     speeds.replaceChildren(...SPEEDS[player.clock].map((rate) => {
-      const option = make('option', '', player.clock === 'time' ? fraction(rate) : rate === 1 ? '1 pass/s' : `${rate} passes/s`);
+      const option = make('option', '', paceOf(rate, short));
       option.value = rate;
       return option;
     }));
@@ -47,7 +54,7 @@ function drawSpeeds() {
 
 // What is shown now, in words.
 function where() {
-  return [whereNode.textContent, ...lanes.map((lane) => `${lane.track.lane.title} ${lane.counters.tokens.textContent} tokens`)].join(', ');
+  return [whereNode.textContent + ', tokens', ...lanes.map((lane) => `${lane.track.lane.title} ${lane.track.countsAt(shownOf(lane.track))[0]}`)].join(', ');
 }
 
 const MOVES = {
@@ -102,7 +109,7 @@ function onKey(event) {
   const name = KEYS[event.key];
   const on = event.target;
   if (!name || !inView || !lanes.length || event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
-  if (!(on instanceof Element) || on.closest(TYPING) || on.closest(name === 'play' ? PRESSING : SCROLLING)) return;
+  if (!(on instanceof Element) || (on.closest(TYPING) && !(on === seeker && name === 'play')) || on.closest(name === 'play' ? PRESSING : SCROLLING)) return;
   event.preventDefault();
   move(name);
 }

@@ -44,6 +44,9 @@ function themed(layout, width) {
   };
 }
 
+// A lane that has not begun has no points. One that is null keeps its panel, on which the others' axis may stand.
+const kept = (trace) => (trace.x?.length === 0 ? { ...trace, x: [null], y: [null] } : trace);
+
 // A figure as a picture to keep: with its title, on the page's own ground.
 async function saveImage(name, figure, format) {
   const library = await loadPlotly();
@@ -54,8 +57,8 @@ async function saveImage(name, figure, format) {
   const picture = {
     ...look,
     width,
-    height: look.height + 44,
-    margin: { ...look.margin, t: look.margin.t + 44 },
+    height: look.height + 56,
+    margin: { ...look.margin, t: look.margin.t + 44, b: look.margin.b + 12 },
     paper_bgcolor: style.getPropertyValue('--lv-card').trim(),
     title: {
       text: figure.title.replaceAll('&', '&amp;').replaceAll('<', '&lt;'), // Plotly reads a little HTML
@@ -64,5 +67,5 @@ async function saveImage(name, figure, format) {
     },
   };
   const scale = format === 'png' ? 2 : 1;
-  saveUrl(`lopa-${name}.${format}`, await library.toImage({ data, layout: picture }, { format, width, height: picture.height, scale }));
+  saveUrl(`lopa-${name}.${format}`, await library.toImage({ data: data.map(kept), layout: picture }, { format, width, height: picture.height, scale }));
 }

@@ -47,7 +47,9 @@ class Cursors {
     const [pane] = this.panes;
     if (!pane) return this.ring.remove();
     if (this.ring.parentNode !== this.layer.parentNode) this.layer.after(this.ring);
-    this.ring.style.transform = `translate(${pane.x._offset + pane.x.l2p(x)}px, ${pane.y._offset + pane.y.l2p(y)}px)`;
+    const [left, top] = [pane.x.l2p(x), pane.y.l2p(y)];
+    this.ring.hidden = left < 0 || top < 0 || left > pane.x._length || top > pane.y._length; // out of a part zoomed in
+    this.ring.style.transform = `translate(${pane.x._offset + left}px, ${pane.y._offset + top}px)`;
   }
 }
 

@@ -17,8 +17,8 @@ function drawHow() {
   const before = index ? index - 1 : -1;
   fillStep('fill', [words(track, index, start, { fresh: before })]);
   fillStep('look', shown.map((branch) => words(track, index, around(track, branch, start), { branch })));
-  fillStep('keep', shown.map((branch) => kept(track, round, index, branch, start)));
-  const won = branchName(round, round.winner);
+  fillStep('keep', shown.map((branch) => weighed(track, round, index, branch, start)));
+  const won = round.branches[round.winner].slot === null ? 'the anchor' : branchName(round, round.winner);
   put(find('.lv-hint'), `These are the words of pass ${index + 1} of ${track.lane.title} above, where ${won} won.`);
 }
 
@@ -79,7 +79,7 @@ function words(track, n, start, { fresh = -1, branch = null, filled = new Map() 
   return line;
 }
 
-function kept(track, round, index, branch, start) {
+function weighed(track, round, index, branch, start) {
   const won = branch === round.branches[round.winner];
   const filled = new Map(won ? round.filled.map((i) => [branch.seen.slots[i], branch.seen.tokens[i]]) : []);
   const line = words(track, index, around(track, branch, start), { branch, filled });

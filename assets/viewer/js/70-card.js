@@ -1,11 +1,13 @@
 // The score-card: numbers of all decoders side by side.
 
+let writtenCard = '';
+
 function drawCard(card) {
   const node = find('.lv-card');
   node.hidden = !card;
   const text = JSON.stringify(card);
-  if (!card || node.dataset.card === text.length + run) return;
-  node.dataset.card = text.length + run;
+  if (!card || text === writtenCard) return;
+  writtenCard = text;
   const numbers = table(['', ...card.columns], card.rows.map((row) => [row.label, ...row.values]));
   card.columns.forEach((_, index) => {
     numbers.tHead.rows[0].cells[index + 1].dataset.role = card.roles[index];

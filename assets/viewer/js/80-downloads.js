@@ -51,14 +51,19 @@ async function replayPage(state) {
   return page.replace(/\{\{(\w+)\}\}/g, (_, name) => parts[name]);
 }
 
+function trouble(text) {
+  const node = find('.lv-trouble');
+  node.hidden = !text;
+  put(node, text);
+}
+
 async function saveReplay(pressed) {
   pressed.disabled = true;
   try {
     save('lopa-replay.html', 'text/html', await replayPage(props.value));
-    say('The replay was saved.');
+    trouble('');
   } catch (error) {
-    say(error.message);
-    pressed.title = error.message;
+    trouble(error.message);
   }
   pressed.disabled = props.value.status === 'running';
 }
@@ -83,7 +88,7 @@ function drawTools(state) {
   const badge = find('.lv-badge');
   badge.dataset.kind = kind;
   put(badge, kind === 'live' ? 'Live' : 'Recorded');
-  put(find('.lv-source span'), text.replace(/^Recorded /, ''));
+  put(find('.lv-source span'), text.replace(/^(Recorded|Live) /, ''));
   find('[data-act="trace"]').disabled = running;
   find('[data-act="replay"]').disabled = running;
   find('[data-act="replay"]').hidden = !props.replay;

@@ -38,12 +38,13 @@ function begin(state) {
   root.classList.add('has-run');
 }
 
-// For tests and benchmarks: draws at once, so that a frame can be timed.
+// For tests and benchmarks. `seek` draws at once, so that a frame can be timed; all: also what is out of sight.
 element.viewer = {
-  seek(position) {
+  seek(position, all = true) {
     player.playing = false;
     seek(position);
     drawPosition();
+    if (all) for (const lane of lanes) lane.draw();
   },
   state: () => ({ clock: player.clock, at: player.at, end: longest(), playing: player.playing, following: player.following, live: player.live, shown: lanes.map(({ track }) => shownOf(track)), run }),
   clock: (name) => setClock(name),

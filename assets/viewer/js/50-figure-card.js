@@ -1,11 +1,10 @@
-// A card per figure. Its plot is one node for the life of the page, drawn when it comes near the window and drawn
-// again in the same node, so that zoom and hover survive while a race streams in.
+// One figure: title and caption, its plot, the numbers as a table, pictures to save. The plot is one node for the life of
+// the page, drawn again in place, so that zoom and hover survive while a race streams in.
 
 const OFTEN = 5; // while a race runs, a plot takes at most one part in so many of the browser's time
-const cards = new Map();
 let look = 0; // counts changes of theme and size
 
-class Card {
+class FigureCard {
   constructor(name) {
     this.name = name;
     this.near = false;
@@ -16,8 +15,6 @@ class Card {
     this.node.dataset.figure = name;
     const caption = make('figcaption');
     caption.append((this.title = make('h2')), (this.caption = make('p')));
-    const head = make('header');
-    head.append(caption, this.savers());
     this.scroll = make('div', 'lv-scroll');
     const frame = make('div', 'lv-frame');
     const layer = make('div', 'lv-over');
@@ -26,19 +23,21 @@ class Card {
     this.scroll.append(frame);
     this.frame = frame;
     this.cursors = new Cursors(this.plot, layer);
-    this.node.append(head, this.scroll);
+    this.node.append(caption, this.scroll);
     if (name.startsWith('tree-')) {
       this.panel = new Panel(Number(name.slice(5)));
       this.node.append(this.panel.node);
     }
-    this.node.append(this.numbers());
+    const foot = make('div', 'lv-foot');
+    foot.append(this.numbers(), this.savers());
+    this.node.append(foot);
     nearby.observe(this.node);
   }
 
   savers() {
     const group = make('div', 'lv-acts');
     for (const format of ['png', 'svg']) {
-      const save = button('lv-quiet', format.toUpperCase(), () => saveImage(this.name, this.figure, format).catch((error) => say(error.message)));
+      const save = button('lv-quiet', format.toUpperCase(), () => saveImage(this.name, this.figure, format).catch((error) => trouble(error.message)));
       save.dataset.save = format;
       save.title = `Save this figure as ${format.toUpperCase()}`;
       group.append(save);
@@ -75,14 +74,15 @@ class Card {
 
   read(text) {
     this.text = text;
-    if (!this.value) this.name_it();
+    if (!this.value) this.describe();
   }
 
-  name_it() {
+  describe() {
     const { title, caption, summary } = this.figure;
     put(this.title, title);
     put(this.caption, caption);
     this.plot.setAttribute('aria-label', summary);
+    this.plot.style.minHeight = this.figure.plots[this.clock].layout.height + 'px'; // so that drawing moves nothing
   }
 
   get clock() {
@@ -100,13 +100,13 @@ class Card {
     this.drawnAs = this.clock + look;
     const library = await loadPlotly();
     const began = performance.now();
-    this.name_it();
+    this.describe();
     this.tell();
     const { data, layout } = this.figure.plots[this.clock];
     if (!this.plot.data) this.plot.textContent = '';
     this.plot.style.minWidth = (layout.meta?.width ?? 0) + 'px';
     const wide = { ...themed(layout, this.frame.clientWidth), uirevision: run + this.clock };
-    await library.react(this.plot, data, wide, { responsive: false, displaylogo: false, displayModeBar: false, doubleClick: 'reset' });
+    await library.react(this.plot, data.map(kept), wide, { responsive: false, displaylogo: false, displayModeBar: false, doubleClick: 'reset' });
     if (!this.heard) this.listen();
     this.renew();
     this.at = performance.now();
@@ -125,11 +125,19 @@ class Card {
   renew() {
     this.room = this.scroll.clientWidth;
     this.wide = this.frame.scrollWidth;
-    const scrolls = this.wide > this.room + 1;
-    this.scroll.tabIndex = scrolls ? 0 : -1;
+    this.reach(this.wide > this.room + 1);
     this.cursors.renew();
     this.followed = -1;
     this.follow();
+  }
+
+  // What scrolls must be reached by keys, and then have a name.
+  reach(scrolls) {
+    const names = { tabindex: 0, role: 'region', 'aria-label': this.figure.title };
+    for (const [name, value] of Object.entries(names)) {
+      if (scrolls) mark(this.scroll, name, value);
+      else this.scroll.removeAttribute(name);
+    }
   }
 
   move() {
@@ -170,66 +178,3 @@ function later(node, left) {
   });
   scrolls.set(node, left);
 }
-
-const nearby = new IntersectionObserver((seen) => {
-  for (const { target, isIntersecting } of seen) {
-    const card = cards.get(target.dataset.figure);
-    if (card) card.near = isIntersecting;
-    card?.move();
-  }
-  drawFigures();
-}, { rootMargin: '300px 0px' });
-
-// One plot after the other, with a breath between them for the lanes.
-let drawing = false;
-async function drawFigures() {
-  if (drawing) return;
-  drawing = true;
-  for (let card; (card = [...cards.values()].find((each) => each.near && each.stale)); ) {
-    await card.draw().catch((error) => card.fail(error));
-    await new Promise((done) => setTimeout(done));
-  }
-  drawing = false;
-}
-
-function readFigures(figures) {
-  for (const [name, card] of cards) {
-    if (name in figures) continue;
-    card.remove();
-    cards.delete(name);
-  }
-  const place = find('.lv-figures');
-  Object.entries(figures).forEach(([name, text], index) => {
-    if (!cards.has(name)) cards.set(name, new Card(name));
-    const card = cards.get(name);
-    if (place.children[index] !== card.node) place.insertBefore(card.node, place.children[index] ?? null);
-    card.read(text);
-  });
-  layOut([...place.children]);
-  drawFigures();
-}
-
-// Two small figures share a line; trees and the filling order, and a small one left over, have theirs alone.
-function layOut(nodes) {
-  let open = null;
-  for (const node of nodes) {
-    const wide = /^(tree|filling)/.test(node.dataset.figure);
-    node.classList.toggle('wide', wide);
-    if (wide && open) open.classList.add('wide');
-    open = wide || open ? null : node;
-  }
-  open?.classList.add('wide');
-}
-
-function restyle() {
-  look += 1;
-  drawFigures();
-  refresh();
-}
-new MutationObserver(restyle).observe(document.body, { attributes: true, attributeFilter: ['class'] });
-let widthBefore = root.clientWidth;
-new ResizeObserver(() => {
-  if (root.clientWidth === widthBefore) return;
-  widthBefore = root.clientWidth;
-  restyle();
-}).observe(root);
