@@ -39,3 +39,12 @@ class Cache:
             return
         for kept in (self.keys, self.values):
             kept[:, :rows, :, start:end] = kept[:, row : row + 1, :, start:end].clone()
+
+    def span(self, row: int, start: int, end: int) -> Tensor:
+        """A row's keys and values of slots start..end as one block of memory [2, layers, K, end - start, D]."""
+        return torch.stack((self.keys[:, row, :, start:end], self.values[:, row, :, start:end]))
+
+    def fill(self, span: Tensor, start: int, end: int, rows: int) -> None:
+        """Write a `span`, of another cache maybe, into all `rows` in use."""
+        for kept, part in zip((self.keys, self.values), span):
+            kept[:, :rows, :, start:end] = part[:, None]

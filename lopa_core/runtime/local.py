@@ -42,8 +42,18 @@ class LocalEngine:
         self.forbidden = None if settings.allow_mask_token else self.config.mask_id
         self.seconds_in_network = self.seconds_observing = 0.0
 
-    @torch.inference_mode()
     def forward(self, window: Window) -> Observation:
+        return self.told(self.records(window).cpu().numpy())
+
+    def told(self, records: np.ndarray) -> Observation:
+        """Records of any device as an observation. Raises ModelError where they are not numbers."""
+        if not np.isfinite(records).all():
+            raise ModelError(f"The network's output is not a number in {str(self.dtype).removeprefix('torch.')}: take a wider --dtype.")
+        return Observation.unpack(records)
+
+    @torch.inference_mode()
+    def records(self, window: Window) -> Tensor:
+        """The records [3, n] of a window, fp32, on the device that ran it."""
         began = self.now()
         tokens = torch.from_numpy(window.tokens).to(self.device)
         columns = torch.from_numpy(window.columns).to(self.device)
@@ -54,15 +64,11 @@ class LocalEngine:
         uniforms = None if window.uniforms is None else torch.from_numpy(window.uniforms).to(self.device)
         chosen = self.settings
         records = observe(logits, confidence=chosen.confidence, forbidden=self.forbidden, temperature=chosen.temperature, uniforms=uniforms)
-        records = records.cpu().numpy()
-        if not np.isfinite(records).all():
-            raise ModelError(f"The network's output is not a number in {str(self.dtype).removeprefix('torch.')}: take a wider --dtype.")
-        seen = Observation.unpack(records)
         over = self.now()
         self.seconds_in_network += ran - began
         self.seconds_observing += over - ran
         self.spans = [TraceSpan(0, tuple(range(len(window.tokens))), began, over)]
-        return seen
+        return records
 
     def commit(self, row: int, start: int, end: int) -> None:
         self.cache.commit(row, start, end, self.rows)

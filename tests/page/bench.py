@@ -78,7 +78,7 @@ def replay(traces: list[Trace]) -> dict[str, object]:
         tab = browser.new_page(viewport={"width": 1440, "height": 1000})
         tab.goto(file.as_uri())
         tab.wait_for_selector(".lv-lane .lv-t")
-        for card in tab.locator(".lv-figure").all():  # charts are drawn when they come into sight
+        for card in tab.locator(".lv-figure:not([hidden])").all():  # charts are drawn when they come into sight
             card.scroll_into_view_if_needed()
             card.locator(".main-svg").first.wait_for()
         rates = {}

@@ -55,7 +55,7 @@ def test_a_recording_is_watched_with_the_network_cut(browser, address):
         page.context.route("**/*", lambda route: route.abort())
         seek(page, 7)
         assert state(page)["shown"] == [7, 7, 7]
-        for card in page.locator(".lv-figure").all():
+        for card in page.locator(".lv-figure:not([hidden])").all():
             card.scroll_into_view_if_needed()
             card.locator(".main-svg").first.wait_for()
 
@@ -115,7 +115,7 @@ def open_from_disk(browser, file, shown):
         page.reload()
         page.wait_for_selector(".lv-lane .lv-t")
         assert shown is None or page.locator(".lv-lane .lv-canvas").nth(1).text_content() == shown
-        for card in page.locator(".lv-figure").all():
+        for card in page.locator(".lv-figure:not([hidden])").all():
             card.scroll_into_view_if_needed()
             card.locator(".main-svg").first.wait_for()
         page.locator(TREE).scroll_into_view_if_needed()
@@ -132,7 +132,7 @@ def open_from_disk(browser, file, shown):
 
 @pytest.mark.parametrize(("kind", "begins"), [("png", b"\x89PNG"), ("svg", b"<svg")])
 def test_every_chart_can_be_saved(page, kind, begins):
-    for card in page.locator(".lv-figure").all():
+    for card in page.locator(".lv-figure:not([hidden])").all():
         card.scroll_into_view_if_needed()
         card.locator(".main-svg").first.wait_for()
         with page.expect_download() as download:

@@ -28,8 +28,10 @@ def state(page):
     return page.evaluate(VIEWER + ".state()")
 
 
-def committed(page, lane):
-    return page.locator(f".lv-lane >> nth={lane}").locator(".lv-t.done").count()
+def wait_for_committed(page, lane, count):
+    page.wait_for_function(
+        "([lane, count]) => document.querySelectorAll('.lv-lane')[lane].querySelectorAll('.lv-t.done').length === count", arg=[lane, count]
+    )
 
 
 def seek(page, position):
@@ -54,7 +56,7 @@ def test_scrubbing_moves_both_lanes_and_their_counters(recording):
         seek(recording, n)
         for lane, trace in enumerate((baseline, lopa)):
             rounds = trace.rounds[:n]
-            assert committed(recording, lane) == sum(len(each.committed) for each in rounds)
+            wait_for_committed(recording, lane, sum(len(each.committed) for each in rounds))
             assert recording.locator(f".lv-lane >> nth={lane}").locator(".lv-counters dd").first.inner_text() == str(len(rounds))
     assert recording.inner_text(".lv-where") == "pass 3 of 12"
 
@@ -91,7 +93,7 @@ def test_keys_step_play_and_jump(recording):
 
 def test_charts_cursors_move_together(recording):
     recording.locator(".lv-figures").scroll_into_view_if_needed()
-    for card in recording.locator(".lv-figure").all():
+    for card in recording.locator(".lv-figure:not([hidden])").all():
         card.scroll_into_view_if_needed()
         card.locator(".main-svg").first.wait_for()
     places = "[...document.querySelectorAll('.lv-over *')].map((each) => each.style.transform + each.style.width + each.style.left).join()"
@@ -201,7 +203,7 @@ def test_a_hostile_trace_is_drawn_as_text(page, tmp_path, probe):
     page.wait_for_function(
         "document.querySelector('.lv-asked').textContent.length && !document.querySelector('.lv-asked').textContent.includes('Hazel')"
     )
-    for card in page.locator(".lv-figure").all():
+    for card in page.locator(".lv-figure:not([hidden])").all():
         card.scroll_into_view_if_needed()
         card.locator(".main-svg").first.wait_for()
     page.locator(".lv-lane .lv-t.done").nth(3).hover()

@@ -7,7 +7,7 @@ const slim = new ResizeObserver((seen) => {
   for (const { target } of seen) target.classList.toggle('slim', target.clientWidth < 440);
 });
 
-const RESTS = 150; // ms
+const RESTS = 60; // ms
 const sighted = new IntersectionObserver((seen) => {
   for (const { target, isIntersecting } of seen) {
     const lane = lanes[target.dataset.lane];

