@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..decode.settings import DECODERS, DecodeSettings
-from ..runtime.race import Race
 from ..runtime.session import Model
 from ..tasks.examples import known
 from ..trace.files import save
@@ -43,10 +42,10 @@ def run(args: argparse.Namespace) -> int:
 
 def race(model: Model, text: str, prompt: list[int], lanes: dict[str, DecodeSettings]) -> list[Trace]:
     """Run every lane to its end."""
-    running = Race(model.network, prompt, lanes)
+    running = model.race(prompt, lanes)
     for _ in running.run():
         pass
-    return running.traces(model, text)
+    return model.traces(running, text)
 
 
 def add_files(parser: argparse.ArgumentParser) -> None:

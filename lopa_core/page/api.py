@@ -49,8 +49,8 @@ def compare_endpoint(shelf: Shelf) -> Callable[..., Iterator[dict]]:
             chosen, race = line_up(shelf, prompt, decoders, model, settings)
             for name, happened in race.run():
                 if happened is not None:
-                    yield {"decoder": name, "index": len(race.recorders[name].rounds) - 1, "round": round_text(happened)}
-            traces = race.traces(chosen, prompt.strip())
+                    yield {"decoder": name, "index": len(race.tapes[name].rounds) - 1, "round": round_text(happened)}
+            traces = chosen.traces(race, prompt.strip())
             yield {"results": [result(trace) for trace in traces], "trace": dumps(traces)}
 
     return compare
@@ -63,7 +63,7 @@ def decode_endpoint(shelf: Shelf) -> Callable[..., dict]:
             chosen, race = line_up(shelf, prompt, decoder, model, settings)
             for _ in race.run():
                 pass
-            return result(race.traces(chosen, prompt.strip())[0])
+            return result(chosen.traces(race, prompt.strip())[0])
 
     return decode
 
@@ -75,10 +75,10 @@ def status_endpoint(shelf: Shelf) -> Callable[[], dict]:
         """What runs here: models, decoders, hardware, versions, seconds since the start."""
         first = shelf.opened[shelf.first]
         return {
-            "state": "ready", "model": shelf.first, "models": [name for _, name in shelf.choices()], "decoders": list(DECODERS),
-            "hardware": first.hardware, "dtype": str(shelf.dtype).removeprefix("torch."), "uptime": round(time.time() - began, 1),
+            "model": shelf.first, "models": [name for _, name in shelf.choices()], "decoders": list(DECODERS),
+            "uptime": round(time.time() - began, 1),
             "versions": {name: version(name) for name in ("torch", "gradio", "plotly")},
-        }  # fmt: skip
+        } | first.health()  # fmt: skip
 
     return status
 
@@ -97,7 +97,7 @@ def line_up(shelf: Shelf, prompt: str, decoders: str, model: str, settings: dict
     lanes = {each: wanted.decoder(each) for each in (part.strip() for part in decoders.split(",")) if each}
     if not lanes:
         raise SettingsError(f"decoders names none: take some of {', '.join(DECODERS)}.")
-    return chosen, Race(chosen.network, encode(chosen, prompt), lanes)
+    return chosen, chosen.race(encode(chosen, prompt), lanes)
 
 
 def result(trace: Trace) -> dict[str, Any]:

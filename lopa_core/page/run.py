@@ -65,7 +65,7 @@ def start(shelf: Shelf, prompt: str, model: str, baseline: str, values: dict[str
         raise PageError(f"There is no baseline {baseline!r}: take {' or '.join(BASELINES)}.")
     settings = settings_of(values)
     lanes = {name: settings.decoder(name) for name in (baseline, "lopa")}
-    return Running(chosen, prompt.strip(), Race(chosen.network, encode(chosen, prompt), lanes))
+    return Running(chosen, prompt.strip(), chosen.race(encode(chosen, prompt), lanes))
 
 
 class Running:
@@ -75,7 +75,7 @@ class Running:
         self.model, self.prompt, self.race, self.before = model, prompt, race, list(before)
         self.about = About(run=uuid.uuid4().hex, source=f"Live on {model.hardware}, model {model.name}", live=True, what_if="")
         self.told = [[round_text(each) for each in trace.rounds] for trace in self.before]
-        self.rounds: dict[str, list[str]] = {name: [] for name in race.recorders}
+        self.rounds: dict[str, list[str]] = {name: [] for name in race.tapes}
         self.figures = draw(self.traces())
 
     def states(self, stop: Stop) -> Iterator[dict[str, Any]]:
@@ -103,7 +103,7 @@ class Running:
 
     def state(self, status: str, **more: Any) -> dict[str, Any]:
         """The viewer's state, in lists of its own: Gradio compares it with the one before."""
-        ended = [trace.reason != "stopped" for trace in self.before] + [recorder.done for recorder in self.race.recorders.values()]
+        ended = [trace.reason != "stopped" for trace in self.before] + [tape.done for tape in self.race.tapes.values()]
         rounds = [*self.told, *self.rounds.values()]
         return snapshot(self.about, self.traces(), status=status, ended=ended, rounds=rounds, figures=self.figures, **more)
 
@@ -111,12 +111,12 @@ class Running:
         """The state with everything in it; stopped lanes keep what they have."""
         traces = self.traces()
         self.figures = draw(traces)
-        over = all(recorder.done for recorder in self.race.recorders.values())
+        over = all(tape.done for tape in self.race.tapes.values())
         return self.state(FINISHED if over else STOPPED, card=scorecard(traces, known(self.prompt)))
 
     def traces(self) -> list[Trace]:
         """What has happened so far: finished ones, then those of the race."""
-        return [*self.before, *self.race.traces(self.model, self.prompt)]
+        return [*self.before, *self.model.traces(self.race, self.prompt)]
 
     def remark(self) -> str:
         """What a visitor should know of the finished run, "" if nothing."""

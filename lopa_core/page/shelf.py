@@ -6,7 +6,7 @@ from typing import Any
 
 from ..decode.settings import DecodeSettings
 from ..model.presets import PRESETS
-from ..runtime.session import Model, open_model
+from ..runtime.session import Model
 
 LONGEST_PROMPT = 2000  # characters
 BASELINES = ("confidence", "vanilla")
@@ -27,7 +27,6 @@ class Shelf:
         own = str(model.folder) if model.name in PRESETS else model.name
         self.first = folders.get(model.folder.resolve(), own)
         self.opened = {self.first: model}
-        self.device, self.dtype = model.network.embed.weight.device, model.network.embed.weight.dtype
 
     def choices(self) -> list[tuple[str, str]]:
         """(title, name) pairs for a menu."""
@@ -39,7 +38,7 @@ class Shelf:
         if name not in self.opened:
             if name not in PRESETS:
                 raise PageError(f"There is no model {name!r} here: take one of the menu's.")
-            self.opened[name] = open_model(PRESETS[name].folder, device=self.device, dtype=self.dtype)
+            self.opened[name] = self.opened[self.first].sibling(PRESETS[name].folder)
         return self.opened[name]
 
     def cannot(self, name: str) -> str:

@@ -20,7 +20,7 @@ class WhatIf(Running):
         self.original, self.fork = original, fork
 
     def remark(self) -> str:
-        (again,) = self.race.traces(self.model, self.prompt)
+        (again,) = self.model.traces(self.race, self.prompt)
         pairs = list(zip(again.rounds, self.original.rounds))[: self.fork]
         if all(new.written == old.written for new, old in pairs):
             return ""
@@ -43,5 +43,5 @@ def what_if(shelf: Shelf, traces: Sequence[Trace] | None, lane: int, round_index
         settings = DecodeSettings(**original.settings)
     except TypeError:
         raise SettingsError("This trace's settings are those of another version, so it cannot be decoded on from.") from None
-    race = Race(model.network, encode(model, original.prompt), {original.decoder: settings}, forced)
+    race = model.race(encode(model, original.prompt), {original.decoder: settings}, forced)
     return WhatIf(model, original, race, [trace for trace in traces if not trace.forced], round_index)

@@ -6,52 +6,62 @@ that decoder's compute alone and the lanes advance as they would side by side.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Protocol
 
 from ..decode.loop import check_prompt
 from ..decode.settings import DecodeSettings
-from ..model.network import Transformer
-from ..trace.recorder import Recorder
-from ..trace.trace import Trace, TraceRound
-from .local import LocalEngine
-from .session import Model
+from ..decode.window import Engine
+from ..model.family import ModelConfig
+from ..trace.recorder import Recorder, Tape
+from ..trace.trace import TraceRound
 
 WARM_ROUNDS = 3  # the first forwards pay for kernels' set-up and page faults
+Lanes = Mapping[str, DecodeSettings]
 
 
-class Race:
-    """The lanes of one comparison, by decoder name. Iterate `run`; stop by leaving the loop.
+class Race(Protocol):
+    """A comparison under way, wherever it runs. Stop by leaving the loop over `run`."""
+
+    tapes: Mapping[str, Tape]  # what is known so far, by decoder name
+
+    def run(self) -> Iterator[tuple[str, TraceRound | None]]:
+        """(decoder, round) until every lane has ended; first a few warm-up rounds, told as None and counted nowhere."""
+
+
+class LocalRace:
+    """A race in this process. open_engine: gives each lane an engine of its own.
 
     forced: {round: branch} that wins there in every lane, for a "what if".
     Raises SettingsError at once for a prompt that cannot be decoded.
     """
 
     def __init__(
-        self, network: Transformer, prompt: Sequence[int], lanes: dict[str, DecodeSettings], forced: Mapping[int, int] | None = None
-    ) -> None:
-        for settings in lanes.values():
-            check_prompt(prompt, network.config, settings)
+        self, open_engine: Callable[[], Engine], config: ModelConfig, prompt: Sequence[int], lanes: Lanes,
+        forced: Mapping[int, int] | None = None,
+    ) -> None:  # fmt: skip
+        check_lanes(prompt, config, lanes)
         self.prompt = prompt
-        self.recorders = {name: Recorder(prompt, LocalEngine(network), settings, forced) for name, settings in lanes.items()}
+        self.tapes = {name: Recorder(prompt, open_engine(), settings, forced) for name, settings in lanes.items()}
 
     def run(self) -> Iterator[tuple[str, TraceRound | None]]:
-        """(decoder, round) until every lane has ended; first a few warm-up rounds, told as None and counted nowhere."""
-        for name, recorder in self.recorders.items():
+        for name, recorder in self.tapes.items():
             for _ in warm_rounds(Recorder(self.prompt, recorder.engine, recorder.settings)):
                 yield name, None
-        running = dict(self.recorders)
+        running = dict(self.tapes)
         while running:
-            name = min(running, key=lambda lane: running[lane].seconds)
+            name = min(running, key=lambda lane: running[lane].pace)
             happened = running[name].step()
             if happened is None:
                 del running[name]
             else:
                 yield name, happened
 
-    def traces(self, model: Model, prompt: str) -> list[Trace]:
-        """What has happened so far, a trace per lane. prompt: the text that was encoded."""
-        told = {"model": model.name, "prompt": prompt, "tokenizer": model.tokenizer, "hardware": model.hardware}
-        return [recorder.trace(decoder=name, **told) for name, recorder in self.recorders.items()]
+
+def check_lanes(prompt: Sequence[int], config: ModelConfig, lanes: Lanes) -> None:
+    """Raise SettingsError where one of the lanes cannot be decoded."""
+    for settings in lanes.values():
+        check_prompt(prompt, config, settings)
 
 
 def warm_rounds(recorder: Recorder) -> Iterator[None]:

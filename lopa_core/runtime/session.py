@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -12,18 +13,40 @@ from ..model.checkpoint import load
 from ..model.network import Transformer
 from ..model.presets import DEFAULT, PRESETS
 from ..model.tokenizer import Tokenizer
+from ..trace.trace import Trace
 from .device import describe, usable
+from .local import LocalEngine
+from .race import Lanes, LocalRace, Race
 
 
-@dataclass(frozen=True, slots=True)
 class Model:
-    """name: the folder's. tokenizer is None where the folder has none: prompts are token ids then."""
+    """What a page and a command line need of a checkpoint, wherever its network runs.
 
-    name: str
-    network: Transformer
-    tokenizer: Tokenizer | None
-    hardware: str
-    folder: Path
+    name: the folder's. tokenizer is None where the folder has none: prompts are token ids then. hardware: in words.
+    """
+
+    def __init__(self, name: str, config: ModelConfig, tokenizer: Tokenizer | None, hardware: str, folder: Path) -> None:
+        self.name, self.config, self.tokenizer, self.hardware, self.folder = name, config, tokenizer, hardware, folder
+
+    def race(self, prompt: Sequence[int], lanes: Lanes, forced: Mapping[int, int] | None = None) -> Race:
+        """Line up `lanes` on one prompt. Raises SettingsError for a prompt that cannot be decoded."""
+        raise NotImplementedError
+
+    def sibling(self, folder: Path) -> Model:
+        """Another checkpoint, opened as this one was. Raises ModelError."""
+        raise NotImplementedError
+
+    def health(self) -> dict[str, Any]:
+        """Whether it works (`state`: ready, or what else), and on what."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Give back what it holds."""
+
+    def traces(self, race: Race, prompt: str) -> list[Trace]:
+        """What has happened in a race so far, a trace per lane. prompt: the text that was encoded."""
+        told = {"model": self.name, "prompt": prompt, "tokenizer": self.tokenizer, "hardware": self.hardware}
+        return [tape.trace(decoder=name, **told) for name, tape in race.tapes.items()]
 
     def encode(self, text: str) -> list[int]:
         """Token ids of a prompt, the same for page and command line: without blanks around it, inside the template.
@@ -44,13 +67,31 @@ class Model:
         return self.tokenizer.encode_prompt(text)
 
 
+class LocalModel(Model):
+    """A model whose network lies in this process."""
+
+    def __init__(self, name: str, network: Transformer, tokenizer: Tokenizer | None, hardware: str, folder: Path) -> None:
+        super().__init__(name, network.config, tokenizer, hardware, folder)
+        self.network = network
+
+    def race(self, prompt: Sequence[int], lanes: Lanes, forced: Mapping[int, int] | None = None) -> LocalRace:
+        return LocalRace(lambda: LocalEngine(self.network), self.config, prompt, lanes, forced)
+
+    def sibling(self, folder: Path) -> LocalModel:
+        weight = self.network.embed.weight
+        return open_model(folder, device=weight.device, dtype=weight.dtype)
+
+    def health(self) -> dict[str, Any]:
+        return {"state": "ready", "hardware": self.hardware, "dtype": str(self.network.embed.weight.dtype).removeprefix("torch.")}
+
+
 def open_model(
     folder: str | Path = PRESETS[DEFAULT].folder,
     *,
     adapter: str | Path | None = None,
     device: str | torch.device | None = None,
     dtype: torch.dtype | None = None,
-) -> Model:
+) -> LocalModel:
     """Load a checkpoint folder. Raises ModelError with a sentence where it cannot be used.
 
     device: None takes a GPU if there is one. dtype: None takes bf16 on a GPU and fp32 on a CPU.
@@ -59,5 +100,9 @@ def open_model(
     place = usable(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     dtype = dtype or (torch.float32 if place.type == "cpu" else torch.bfloat16)
     network = load(folder, adapter=adapter, device=place, dtype=dtype)
-    tokenizer = Tokenizer(folder) if (folder / "tokenizer.json").exists() else None
-    return Model(folder.resolve().name, network, tokenizer, describe(place), folder)
+    return LocalModel(folder.resolve().name, network, find_tokenizer(folder), describe(place), folder)
+
+
+def find_tokenizer(folder: Path) -> Tokenizer | None:
+    """The folder's tokenizer, if it has one."""
+    return Tokenizer(folder) if (folder / "tokenizer.json").exists() else None

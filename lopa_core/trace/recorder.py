@@ -12,68 +12,56 @@ from ..decode.loop import decode
 from ..decode.round import Outcome, Round, Scored
 from ..decode.settings import DecodeSettings
 from ..decode.window import Engine
+from ..model.family import ModelConfig
 from ..model.tokenizer import Tokenizer
 from .trace import Trace, TraceBranch, TraceRound, TraceSeen, TraceSpan
 
 
-class Recorder:
-    """Runs one decode round by round. Its clock counts only the time spent in `step`.
+class Tape:
+    """What is known of one decode so far, wherever it runs; becomes a Trace.
 
-    The engine may report `seconds_in_network` and the last forward's `spans`; without them the network's share is
-    recorded as 0 and no device lane is.
+    mask_id, eos_id: the checkpoint's. devices: names of those that run it.
     """
 
-    def __init__(self, prompt: Sequence[int], engine: Engine, settings: DecodeSettings, forced: Mapping[int, int] | None = None) -> None:
-        self.engine, self.settings, self.prompt, self.forced = engine, settings, list(prompt), dict(forced or {})
-        self.decoding = decode(self.prompt, engine, settings, self.forced)
+    def __init__(
+        self, prompt: Sequence[int], settings: DecodeSettings, config: ModelConfig, devices: Sequence[str] = (),
+        forced: Mapping[int, int] | None = None,
+    ) -> None:  # fmt: skip
+        self.prompt, self.settings, self.config = list(prompt), settings, config
+        self.devices, self.forced = tuple(devices), dict(forced or {})
         self.rounds: list[TraceRound] = []
         self.tokens: list[int] = []
         self.reason = "stopped"
-        self.seconds = 0.0
         self.done = False
 
-    def step(self) -> TraceRound | None:
-        """Run one more round; None once the decode has ended."""
-        own, began = self.seconds, time.perf_counter()
-        in_network = getattr(self.engine, "seconds_in_network", 0.0) if self.rounds else 0.0
-        try:
-            happened = next(self.decoding)
-        except StopIteration as stop:
-            self.seconds += time.perf_counter() - began
-            self.finish(stop.value)
-            return None
-        self.seconds += time.perf_counter() - began
-        spent = getattr(self.engine, "seconds_in_network", 0.0) - in_network
-        spans = [own_time(span, own - began) for span in getattr(self.engine, "spans", ())]
-        self.rounds.append(flatten(happened, len(self.prompt), self.seconds, spent, spans))
-        self.tokens += [self.engine.config.mask_id] * (self.rounds[-1].end - len(self.tokens))
-        for slot, token, _ in self.rounds[-1].committed:
-            self.tokens[slot] = token
-        return self.rounds[-1]
+    @property
+    def seconds(self) -> float:
+        """When the last round was over, on the decode's own clock."""
+        return self.rounds[-1].seconds if self.rounds else 0.0
 
-    def run(self) -> None:
-        """`step` until the decode has ended."""
-        while self.step():
-            pass
+    def add(self, happened: TraceRound) -> None:
+        self.rounds.append(happened)
+        self.tokens += [self.config.mask_id] * (happened.end - len(self.tokens))
+        for slot, token, _ in happened.committed:
+            self.tokens[slot] = token
 
     def finish(self, outcome: Outcome) -> None:
         self.done, self.reason, self.tokens = True, outcome.reason, list(outcome.tokens)
 
     def trace(self, *, model: str, decoder: str, prompt: str, tokenizer: Tokenizer | None, hardware: str) -> Trace:
         """What has happened so far."""
-        config = self.engine.config
-        eos = self.settings.eos(config.eos_id)
+        eos = self.settings.eos(self.config.eos_id)
         return Trace(
             model=model, decoder=decoder, settings=asdict(self.settings), prompt=prompt, prompt_tokens=len(self.prompt),
-            eos_id=eos, mask_id=config.mask_id, rounds=tuple(self.rounds), tokens=tuple(self.tokens), reason=self.reason,
+            eos_id=eos, mask_id=self.config.mask_id, rounds=tuple(self.rounds), tokens=tuple(self.tokens), reason=self.reason,
             hardware=hardware, recorded=datetime.now(UTC).isoformat(timespec="seconds"),
-            devices=tuple(getattr(self.engine, "devices", ())), forced=tuple(sorted(self.forced.items())),
+            devices=self.devices, forced=tuple(sorted(self.forced.items())),
             **(self.words(tokenizer, eos) if tokenizer else {"text": ""}),
         )  # fmt: skip
 
     def words(self, tokenizer: Tokenizer, eos: int | None) -> dict[str, Any]:
         """What of a trace needs a tokenizer."""
-        mask = self.engine.config.mask_id
+        mask = self.config.mask_id
         known = self.tokens[: self.tokens.index(eos)] if eos in self.tokens else self.tokens
         seen = set(self.tokens) | {token for each in self.rounds for branch in each.branches for token in branch.seen.tokens}
         return {
@@ -82,6 +70,45 @@ class Recorder:
             "pieces": {token: tokenizer.piece(token) for token in sorted(seen)},
             "special": tuple(sorted(seen & tokenizer.special)),
         }
+
+
+class Recorder(Tape):
+    """Runs one decode round by round. Its clock counts only the time spent in `step`.
+
+    The engine may report `seconds_in_network`, the last forward's `spans` and its `devices`; without them the
+    network's share is recorded as 0 and no device lane is.
+    """
+
+    def __init__(self, prompt: Sequence[int], engine: Engine, settings: DecodeSettings, forced: Mapping[int, int] | None = None) -> None:
+        super().__init__(prompt, settings, engine.config, getattr(engine, "devices", ()), forced)
+        self.engine = engine
+        self.decoding = decode(self.prompt, engine, settings, self.forced)
+        self.clock = 0.0
+
+    @property
+    def pace(self) -> float:
+        """What lanes are kept side by side by: the engine's clock where ranks have to agree on it, else the own one."""
+        return getattr(self.engine, "clock", self.clock)
+
+    def step(self) -> TraceRound | None:
+        """Run one more round; None once the decode has ended."""
+        own, began = self.clock, time.perf_counter()
+        in_network = getattr(self.engine, "seconds_in_network", 0.0) if self.rounds else 0.0
+        try:
+            happened = next(self.decoding)
+        except StopIteration as stop:
+            self.finish(stop.value)
+            return None
+        self.clock = own + time.perf_counter() - began
+        spent = getattr(self.engine, "seconds_in_network", 0.0) - in_network
+        spans = [own_time(span, own - began) for span in getattr(self.engine, "spans", ())]
+        self.add(flatten(happened, len(self.prompt), self.clock, spent, spans))
+        return self.rounds[-1]
+
+    def run(self) -> None:
+        """Run until the decode has ended."""
+        while self.step():
+            pass
 
 
 def own_time(span: TraceSpan, shift: float) -> TraceSpan:

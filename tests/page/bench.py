@@ -19,7 +19,6 @@ from playwright.sync_api import Page, sync_playwright
 
 from lopa_core.decode.settings import DecodeSettings
 from lopa_core.page import share
-from lopa_core.runtime.race import Race
 from lopa_core.runtime.session import Model, open_model
 from lopa_core.trace.metrics import measure, total
 from lopa_core.trace.trace import Trace
@@ -62,10 +61,10 @@ def main() -> None:
 
 
 def race(model: Model) -> list[Trace]:
-    running_race = Race(model.network, PROMPT, {name: LONG.decoder(name) for name in ("confidence", "lopa")})
+    running_race = model.race(PROMPT, {name: LONG.decoder(name) for name in ("confidence", "lopa")})
     for _ in running_race.run():
         pass
-    return running_race.traces(model, " ".join(map(str, PROMPT)))
+    return model.traces(running_race, " ".join(map(str, PROMPT)))
 
 
 def replay(traces: list[Trace]) -> dict[str, object]:

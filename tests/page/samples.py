@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from lopa_core.page.widgets import NAMES
-from lopa_core.runtime.session import Model
+from lopa_core.runtime.session import LocalModel, Model
 from tests.helpers.models import MODELS, conformance_network
 from tests.helpers.traces import PROMPT
 from tests.view.samples import SMALL, pair
@@ -16,4 +16,4 @@ VALUES = {name: getattr(SMALL, name) for name in NAMES}
 
 
 def page_model() -> Model:
-    return Model("dream-a", conformance_network("dream-a", dtype=torch.float32), None, "a test machine", MODELS / "dream-a")
+    return LocalModel("dream-a", conformance_network("dream-a", dtype=torch.float32), None, "a test machine", MODELS / "dream-a")

@@ -9,6 +9,7 @@ from lopa_core.page import run
 from lopa_core.page.run import Stop, start, states
 from lopa_core.page.shelf import LONGEST_PROMPT, Shelf
 from lopa_core.runtime.local import LocalEngine
+from lopa_core.runtime.race import LocalRace
 
 from .samples import PROMPT_TEXT, VALUES, page_model, pair
 
@@ -106,7 +107,7 @@ def test_a_stop_while_waiting_in_the_queue_runs_nothing(forwards):
 
 
 def test_a_visitor_who_leaves_stops_the_engine(forwards, monkeypatch):
-    ended, original = [], run.Race.run
+    ended, original = [], LocalRace.run
 
     def watched(self):
         try:
@@ -114,7 +115,7 @@ def test_a_visitor_who_leaves_stops_the_engine(forwards, monkeypatch):
         finally:
             ended.append(True)
 
-    monkeypatch.setattr(run.Race, "run", watched)
+    monkeypatch.setattr(LocalRace, "run", watched)
     running = race()
     next(running), next(running)
     before = len(forwards)

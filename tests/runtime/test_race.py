@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from lopa_core.runtime.local import LocalEngine
-from lopa_core.runtime.race import Race
+from lopa_core.runtime.race import LocalRace
 from lopa_core.trace.recorder import Recorder
 
 from ..helpers.models import conformance_network
@@ -14,15 +14,16 @@ LANES = {"confidence": SMALL.decoder("confidence"), "lopa": SMALL}
 
 
 @pytest.fixture
-def race() -> Race:
-    return Race(conformance_network("dream-a", dtype=torch.float32), PROMPT, LANES)
+def race() -> LocalRace:
+    network = conformance_network("dream-a", dtype=torch.float32)
+    return LocalRace(lambda: LocalEngine(network), network.config, PROMPT, LANES)
 
 
 def test_each_lane_decodes_what_it_would_alone(race):
     for _ in race.run():
         pass
-    for name, recorder in race.recorders.items():
-        alone = Recorder(PROMPT, LocalEngine(race.recorders[name].engine.network), LANES[name])
+    for name, recorder in race.tapes.items():
+        alone = Recorder(PROMPT, LocalEngine(race.tapes[name].engine.network), LANES[name])
         while alone.step():
             pass
         assert recorder.tokens == alone.tokens
@@ -35,19 +36,19 @@ def test_the_lane_that_is_behind_goes_next(race):
     for name, happened in race.run():
         if happened is None:
             continue
-        others = [clocks[other] for other in LANES if other != name and not race.recorders[other].done]
+        others = [clocks[other] for other in LANES if other != name and not race.tapes[other].done]
         assert all(clocks[name] <= other for other in others)
-        clocks[name] = race.recorders[name].seconds
-        assert happened is race.recorders[name].rounds[-1]
+        clocks[name] = race.tapes[name].seconds
+        assert happened is race.tapes[name].rounds[-1]
 
 
 def test_warm_up_is_told_and_leaves_no_trace(race):
     warm = [name for name, happened in race.run() if happened is None]
     assert warm == ["confidence"] * 3 + ["lopa"] * 3
-    alone = Recorder(PROMPT, LocalEngine(race.recorders["lopa"].engine.network), SMALL)
+    alone = Recorder(PROMPT, LocalEngine(race.tapes["lopa"].engine.network), SMALL)
     while alone.step():
         pass
-    assert len(race.recorders["lopa"].rounds) == len(alone.rounds)
+    assert len(race.tapes["lopa"].rounds) == len(alone.rounds)
 
 
 def test_leaving_the_loop_stops_every_lane(race):
@@ -56,4 +57,4 @@ def test_leaving_the_loop_stops_every_lane(race):
         told += happened is not None
         if told == 5:
             break
-    assert sum(len(recorder.rounds) for recorder in race.recorders.values()) == 5
+    assert sum(len(recorder.rounds) for recorder in race.tapes.values()) == 5

@@ -35,9 +35,10 @@ class Panel {
     return this.canvas;
   }
 
-  // The round shown; before the first it is the one to come.
+  // The round shown; before the first it is the one to come. A hidden card's lane may be gone.
   get index() {
-    return Math.max(0, shownOf(lanes[this.lane].track) - 1);
+    const lane = lanes[this.lane];
+    return lane ? Math.max(0, shownOf(lane.track) - 1) : 0;
   }
 
   get point() {
