@@ -10,6 +10,7 @@ import torch
 
 from ..decode.settings import SettingsError
 from ..model.checkpoint import load
+from ..model.family import ModelConfig
 from ..model.network import Transformer
 from ..model.presets import DEFAULT, PRESETS
 from ..model.tokenizer import Tokenizer

@@ -1,0 +1,85 @@
+"""A model whose network lies in worker processes, one per device: branch parallelism behind the same face."""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ..model.errors import ModelError
+from ..model.family import read_config
+from .pool import Patience, Pool
+from .race import Lanes
+from .remote import RemoteRace
+from .session import Model, find_tokenizer
+
+MOST_RANKS = 64
+
+
+class PooledModel(Model):
+    """Its prompts are encoded here, its forwards run in `pool`."""
+
+    def __init__(self, pool: Pool, folder: Path, arguments: Mapping[str, Any]) -> None:
+        super().__init__(folder.resolve().name, read_config(folder), find_tokenizer(folder), "", folder)
+        self.pool, self.arguments = pool, dict(arguments)
+
+    @property
+    def hardware(self) -> str:
+        """All devices in words, such as 4 x NVIDIA L4."""
+        names = list(self.pool.names)
+        return ", ".join(f"{names.count(name)} x {name}" for name in dict.fromkeys(names))
+
+    @hardware.setter
+    def hardware(self, words: str) -> None:
+        """Only the workers know."""
+
+    def race(self, prompt: Sequence[int], lanes: Lanes, forced: Mapping[int, int] | None = None) -> RemoteRace:
+        return RemoteRace(self.pool, self.config, prompt, lanes, forced)
+
+    def sibling(self, folder: Path) -> PooledModel:
+        return open_pool(folder, **self.arguments)
+
+    def health(self) -> dict[str, Any]:
+        return self.pool.health() | {"hardware": self.hardware, "ranks": len(self.pool.wanted)}
+
+    def close(self) -> None:
+        self.pool.close()
+
+
+def open_pool(
+    folder: str | Path, *, ranks: int, adapter: str | Path | None = None, device: str | None = None, dtype: torch.dtype | None = None,
+    threads: int = 0, patience: Patience | None = None,
+) -> PooledModel:  # fmt: skip
+    """Start `ranks` workers for a checkpoint folder; they load while this returns. Raises ModelError.
+
+    device: None takes GPUs if there are any, one per rank. threads: of each worker, 0 shares this machine's cores.
+    """
+    folder = Path(folder)
+    kind = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    devices = places(kind, ranks)
+    threads = threads or (max(1, torch.get_num_threads() // ranks) if kind == "cpu" else 0)
+    told = ["--model", str(folder), "--threads", str(threads)]
+    told += ["--adapter", str(adapter)] if adapter else []
+    told += ["--dtype", str(dtype).removeprefix("torch.")] if dtype else []
+    arguments = {"ranks": ranks, "device": device, "dtype": dtype, "threads": threads, "patience": patience}
+    read_config(folder)  # what cannot be read is told before any process is started
+    model = PooledModel(Pool(devices, told, patience), folder, arguments)
+    atexit.register(model.close)
+    return model
+
+
+def places(kind: str, ranks: int) -> list[str]:
+    """A device for each rank. Raises ModelError where there are not enough."""
+    if not 1 <= ranks <= MOST_RANKS:
+        raise ModelError(f"--ranks must be a whole number from 1 to {MOST_RANKS}, not {ranks}.")
+    if kind == "cpu":
+        return ["cpu"] * ranks
+    if kind != "cuda":
+        raise ModelError(f"Ranks are spread over cuda or cpu devices, not over {kind!r}.")
+    found = torch.cuda.device_count()
+    if ranks > found:
+        raise ModelError(f"--ranks {ranks} needs as many GPUs; this machine has {found}.")
+    return [f"cuda:{index}" for index in range(ranks)]

@@ -1,0 +1,59 @@
+"""A race that runs in a pool of workers, as this process sees it: tapes that are filled by messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from pydantic import TypeAdapter
+
+from ..decode.round import Outcome
+from ..model.family import ModelConfig
+from ..trace.recorder import Tape
+from ..trace.trace import TraceRound
+from .race import Lanes, check_lanes
+
+if TYPE_CHECKING:
+    from .pool import Pool
+
+_ROUND = TypeAdapter(TraceRound)
+
+
+def round_to_json(happened: TraceRound) -> dict[str, Any]:
+    return asdict(happened)
+
+
+def round_from_json(message: dict[str, Any]) -> TraceRound:
+    return _ROUND.validate_python(message)
+
+
+class RemoteRace:
+    """Raises SettingsError at once for a prompt that cannot be decoded, and PoolFault from `run` if the workers fail."""
+
+    def __init__(
+        self, pool: Pool, config: ModelConfig, prompt: Sequence[int], lanes: Lanes, forced: Mapping[int, int] | None = None
+    ) -> None:
+        check_lanes(prompt, config, lanes)
+        self.pool = pool
+        self.request = {
+            "prompt": [int(token) for token in prompt],
+            "lanes": {name: asdict(settings) for name, settings in lanes.items()},
+            "forced": {str(index): branch for index, branch in (forced or {}).items()},
+        }
+        self.tapes = {name: Tape(prompt, settings, config, pool.names, forced) for name, settings in lanes.items()}
+
+    def run(self) -> Iterator[tuple[str, TraceRound | None]]:
+        messages = self.pool.run(self.request)
+        try:
+            for message in messages:
+                if "outcomes" in message:
+                    for name, told in message["outcomes"].items():
+                        self.tapes[name].finish(Outcome(tuple(told["tokens"]), told["reason"]))
+                    break
+                happened = message["round"] and round_from_json(message["round"])
+                if happened:
+                    self.tapes[message["lane"]].add(happened)
+                yield message["lane"], happened
+        finally:
+            messages.close()  # a reader who has left cancels the run

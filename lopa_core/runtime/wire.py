@@ -1,0 +1,38 @@
+"""Messages between the app and its workers: JSON objects in frames, over a pipe or a socket. Never a pickle."""
+
+from __future__ import annotations
+
+import json
+import threading
+from multiprocessing.connection import Connection
+from typing import Any
+
+LARGEST = 64 * 2**20  # bytes of one message
+
+
+class Link:
+    """One end of a connection. Any thread may send; one thread receives."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.sending = threading.Lock()
+
+    def send(self, **message: Any) -> bool:
+        """Whether it could be handed over; a broken link is told by `receive`, on the thread that listens."""
+        frame = json.dumps(message, separators=(",", ":")).encode()
+        with self.sending:
+            try:
+                self.connection.send_bytes(frame)
+            except OSError:  # the other end is gone
+                return False
+        return True
+
+    def receive(self) -> dict[str, Any]:
+        """The next message. Raises EOFError or OSError once the other end is gone, ValueError for what is no message."""
+        message = json.loads(self.connection.recv_bytes(LARGEST))
+        if not isinstance(message, dict):
+            raise ValueError("A message has to be a JSON object.")
+        return message
+
+    def close(self) -> None:
+        self.connection.close()
