@@ -99,7 +99,7 @@ def streaming(model: Model, repeats: int) -> dict[str, object]:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, headless=True, args=FLAGS.split())
         tab = browser.new_page(viewport={"width": 1440, "height": 1000})
         tab.goto(url + share.write(" ".join(map(str, PROMPT)), "dream-a", "confidence", asdict(LONG)))
-        tab.wait_for_function("document.querySelector('#lv-prompt textarea').value.startsWith('165')")
+        tab.wait_for_function("document.querySelector('#lv-prompt textarea')?.value.startsWith('165')")
         for _ in range(repeats):
             began = time.perf_counter()
             own = total(measure(trace) for trace in race(model)).seconds

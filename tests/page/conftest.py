@@ -22,7 +22,7 @@ def running(*flags, script="slow_app.py", **env):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, Path(__file__).with_name(script), "--port", str(port), "--threads", "1", *flags]
+    command = [sys.executable, Path(__file__).parent / script, "--port", str(port), "--threads", "1", *flags]
     environment = os.environ | {"OMP_NUM_THREADS": "1"} | env
     server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, text=True)
     url = f"http://127.0.0.1:{port}/"
