@@ -20,7 +20,7 @@ ASSETS = Path(__file__).resolve().parents[2] / "assets"
 
 PRESETS = {
     "lopa-tiny": Preset(
-        title="LoPA tiny, 5M parameters, in this repository",
+        title="LoPA tiny (5M), comes with this page",
         folder=ASSETS / "lopa-tiny",
         note="Grade-school word problems with numbers up to 100. Other prompts give grammatical nonsense.",
         settings={

@@ -34,6 +34,7 @@ class Tokenizer:
         except Exception as error:  # the library raises bare Exception for every kind of damage
             raise ModelError(f"{path} cannot be read: {error}.") from None
         self.names, self.template = read_template(folder / "tokenizer_config.json")
+        self.pieces: dict[int, str] = {}  # as far as they were asked for
         self.special = {index for index, token in self.backend.get_added_tokens_decoder().items() if token.special}
 
     def encode_prompt(self, text: str) -> list[int]:
@@ -55,6 +56,11 @@ class Tokenizer:
 
     def piece(self, index: int) -> str:
         """One token for display: its text; a special token's name; the hex of a byte that is no character alone."""
+        if index not in self.pieces:
+            self.pieces[index] = self.read_piece(index)
+        return self.pieces[index]
+
+    def read_piece(self, index: int) -> str:
         if index in self.special:
             return self.backend.id_to_token(index)
         text = self.backend.decode([index], skip_special_tokens=False)

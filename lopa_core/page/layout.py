@@ -59,7 +59,7 @@ def build(model: Model, *, max_queue: int = 16) -> gr.Blocks:
                 run = gr.Button("Run", variant="primary", elem_id="lv-run", min_width=120)
                 stop = gr.Button("Stop", interactive=False, elem_id="lv-stop", min_width=90)
                 share = gr.Button("Share link", elem_id="lv-share", min_width=90)
-                waiting = gr.HTML("", elem_id="lv-waiting", apply_default_css=False, min_height=44)
+                waiting = gr.HTML("", elem_id="lv-waiting", apply_default_css=False)
             link = gr.Textbox(visible=False, label="Link to this prompt and these settings", buttons=["copy"], elem_id="lv-link")
             banner = gr.HTML(
                 "", html_template='<p class="lv-banner" role="alert" hidden></p>', js_on_load=BANNER_JS, apply_default_css=False

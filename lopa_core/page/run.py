@@ -19,13 +19,13 @@ from ..runtime.session import Model
 from ..tasks.examples import known
 from ..trace.trace import Trace
 from ..view.scorecard import scorecard
-from ..view.state import FINISHED, RUNNING, STOPPED, About, closed, draw, round_text, snapshot
+from ..view.state import FINISHED, RUNNING, STOPPED, About, draw, round_text, snapshot
 from .shelf import BASELINES, PageError, Shelf, encode, settings_of
 from .words import plain
 
 Told = tuple[dict[str, Any] | None, str, list[Trace] | None]  # viewer state, sentence for the banner, traces once it is over
 TICK, FIGURE_TICK = 0.11, 0.45  # least seconds between states, and between states with new figures
-STATE_SHARE, FIGURE_SHARE = 8, 25  # a state may cost an eighth of the run's time, drawing figures a 25th
+STATE_SHARE, FIGURE_SHARE = 30, 60  # a state may cost one part in so many of the run's time, drawing figures one in more
 log = logging.getLogger(__name__)
 
 
@@ -44,18 +44,22 @@ def states(begin: Callable[[], Running], stop: Stop) -> Iterator[Told]:
     if stop.wanted:  # while it was waiting in the queue
         yield None, "Stopped before it began; what is on screen is from before.", None
         return
-    last, running = None, None
+    running = None
     try:
         running = begin()
-        for last in running.states(stop):
-            yield last, "", None
+        for state in running.states(stop):
+            yield state, "", None
         yield None, running.remark(), running.traces()
     except (PageError, SettingsError, ModelError) as error:
-        yield last and closed(last), plain(str(error)), last and running.traces()
+        yield broken_off(running, plain(str(error)))
     except Exception:
         log.exception("A run failed")
-        sentence = "Something went wrong on the server and is written to its log; please try again."
-        yield last and closed(last), sentence, last and running.traces()
+        yield broken_off(running, "Something went wrong on the server and is written to its log; please try again.")
+
+
+def broken_off(running: Running | None, sentence: str) -> Told:
+    """The end of a run that failed: what it had stays, its lanes no longer running."""
+    return (None, sentence, None) if running is None else (running.last_state(), sentence, running.traces())
 
 
 def start(shelf: Shelf, prompt: str, model: str, baseline: str, values: dict[str, Any]) -> Running:

@@ -20,10 +20,6 @@ if TYPE_CHECKING:
 _ROUND = TypeAdapter(TraceRound)
 
 
-def round_to_json(happened: TraceRound) -> dict[str, Any]:
-    return asdict(happened)
-
-
 def round_from_json(message: dict[str, Any]) -> TraceRound:
     return _ROUND.validate_python(message)
 

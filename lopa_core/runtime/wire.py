@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from multiprocessing.connection import Connection
 from typing import Any
+
+import orjson
 
 LARGEST = 64 * 2**20  # bytes of one message
 
@@ -19,7 +20,7 @@ class Link:
 
     def send(self, **message: Any) -> bool:
         """Whether it could be handed over; a broken link is told by `receive`, on the thread that listens."""
-        frame = json.dumps(message, separators=(",", ":")).encode()
+        frame = orjson.dumps(message)
         with self.sending:
             try:
                 self.connection.send_bytes(frame)
@@ -29,7 +30,7 @@ class Link:
 
     def receive(self) -> dict[str, Any]:
         """The next message. Raises EOFError or OSError once the other end is gone, ValueError for what is no message."""
-        message = json.loads(self.connection.recv_bytes(LARGEST))
+        message = orjson.loads(self.connection.recv_bytes(LARGEST))
         if not isinstance(message, dict):
             raise ValueError("A message has to be a JSON object.")
         return message

@@ -24,9 +24,9 @@ import torch.distributed as dist
 
 from ..decode.settings import DecodeSettings, SettingsError
 from ..model.errors import ModelError
+from ..trace.plain import round_data
 from .parallel import Cancelled, ParallelEngine, RankFailed
 from .race import LocalRace
-from .remote import round_to_json
 from .session import LocalModel, open_model
 from .wire import Link
 
@@ -99,7 +99,7 @@ class Worker:
         for name, happened in race.run():
             self.rounds += 1
             if self.rank == 0:
-                self.link.send(run=number, lane=name, round=happened and round_to_json(happened))
+                self.link.send(run=number, lane=name, round=happened and round_data(happened))
         outcomes = {name: {"reason": tape.reason, "tokens": tape.tokens} for name, tape in race.tapes.items()}
         self.link.send(run=number, ended="finished", outcomes=outcomes if self.rank == 0 else {})
 

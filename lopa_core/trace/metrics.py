@@ -78,5 +78,5 @@ def total(metrics: Iterable[Metrics]) -> Metrics:
 
 def tokens_to_eos(tokens: Sequence[int], eos_id: int | None, mask_id: int) -> int:
     """Tokens up to and including the first end-of-text, masked slots not counted."""
-    end = tokens.index(eos_id) + 1 if eos_id in tokens else len(tokens)
-    return sum(token != mask_id for token in tokens[:end])
+    known = tokens[: tokens.index(eos_id) + 1] if eos_id in tokens else tokens
+    return len(known) - known.count(mask_id)

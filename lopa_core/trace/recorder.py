@@ -31,6 +31,7 @@ class Tape:
         self.devices, self.forced = tuple(devices), dict(forced or {})
         self.rounds: list[TraceRound] = []
         self.tokens: list[int] = []
+        self.seen = {config.mask_id}  # every token id that has occurred
         self.reason = "stopped"
         self.done = False
 
@@ -44,6 +45,8 @@ class Tape:
         self.tokens += [self.config.mask_id] * (happened.end - len(self.tokens))
         for slot, token, _ in happened.committed:
             self.tokens[slot] = token
+        for branch in happened.branches:
+            self.seen.update(branch.seen.tokens)
 
     def finish(self, outcome: Outcome) -> None:
         self.done, self.reason, self.tokens = True, outcome.reason, list(outcome.tokens)
@@ -63,12 +66,11 @@ class Tape:
         """What of a trace needs a tokenizer."""
         mask = self.config.mask_id
         known = self.tokens[: self.tokens.index(eos)] if eos in self.tokens else self.tokens
-        seen = set(self.tokens) | {token for each in self.rounds for branch in each.branches for token in branch.seen.tokens}
         return {
             "text": tokenizer.decode([token for token in known if token != mask]),
             "texts": tuple(tokenizer.texts(self.tokens, gaps=(mask,))),
-            "pieces": {token: tokenizer.piece(token) for token in sorted(seen)},
-            "special": tuple(sorted(seen & tokenizer.special)),
+            "pieces": {token: tokenizer.piece(token) for token in sorted(self.seen)},
+            "special": tuple(sorted(self.seen & tokenizer.special)),
         }
 
 

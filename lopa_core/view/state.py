@@ -6,14 +6,16 @@ JSON texts inside it, so that finding the difference costs next to nothing.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
+import orjson
+
 from ..tasks.word_problems import Problem
 from ..trace.metrics import progress
+from ..trace.plain import round_data
 from ..trace.trace import Trace, TraceRound
 from .figures import figures
 from .lanes import Lane, lanes
@@ -78,12 +80,12 @@ def lane_state(lane: Lane, status: str, rounds: Sequence[str]) -> dict[str, Any]
 
 def round_text(each: TraceRound) -> str:
     """One round in the trace format, as JSON text."""
-    return json.dumps(asdict(each), separators=(",", ":"))
+    return orjson.dumps(round_data(each)).decode()
 
 
 def draw(traces: Sequence[Trace]) -> dict[str, str]:
     """All figures as JSON texts by name."""
-    return {name: json.dumps(each, separators=(",", ":")) for name, each in figures(traces).items()}
+    return {name: orjson.dumps(each).decode() for name, each in figures(traces).items()}
 
 
 def recorded(run: str, traces: Sequence[Trace], what_if: str = NO_MODEL) -> About:
@@ -99,8 +101,3 @@ def day(recorded: str) -> str:
     except ValueError:
         return ""
     return f"{when.day} {when:%B %Y} "
-
-
-def closed(state: dict[str, Any]) -> dict[str, Any]:
-    """A state of a run that broke off, its lanes no longer running."""
-    return state | {"status": STOPPED, "lanes": [each | {"status": STOPPED} for each in state["lanes"]]}

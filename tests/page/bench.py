@@ -7,20 +7,25 @@
 from __future__ import annotations
 
 import argparse
+import copy
 import json
-import statistics
 import time
+import uuid
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import httpx
 import torch
+from gradio_client import Client
+from gradio_client.utils import apply_diff
 from playwright.sync_api import Page, sync_playwright
 
 from lopa_core.decode.settings import DecodeSettings
 from lopa_core.page import share
+from lopa_core.page.widgets import NAMES
 from lopa_core.runtime.session import Model, open_model
-from lopa_core.trace.metrics import measure, total
+from lopa_core.trace.metrics import measure
 from lopa_core.trace.trace import Trace
 from lopa_core.view.replay import replay_html
 from lopa_core.view.state import loaded, recorded
@@ -29,6 +34,7 @@ from tests.page.conftest import CHROMIUM, FLAGS, running
 MODELS = Path(__file__).parents[1] / "conformance" / "models"
 PROMPT = [165, 485, 77, 202, 333, 24, 37]
 LONG = DecodeSettings(max_new_tokens=512, block_size=32, lookahead=8, tau_conf=0.9, tau_add=0.1)
+LANES = ("confidence", "lopa")
 SCRUB_SECONDS = 4
 # every frame jumps by a stride through all passes, there and back; the browser's own frames are counted
 SCRUB = """(seconds) => new Promise((done) => {
@@ -57,11 +63,11 @@ def main() -> None:
     repeats = parser.parse_args().repeats
     torch.set_num_threads(1)
     model = open_model(MODELS / "dream-a")
-    print(json.dumps({"replay": replay(race(model)), "streaming": streaming(model, repeats)}, indent=2))
+    print(json.dumps({"replay": replay(race(model)), "streaming": streaming(repeats)}, indent=2))
 
 
 def race(model: Model) -> list[Trace]:
-    running_race = model.race(PROMPT, {name: LONG.decoder(name) for name in ("confidence", "lopa")})
+    running_race = model.race(PROMPT, {name: LONG.decoder(name) for name in LANES})
     for _ in running_race.run():
         pass
     return model.traces(running_race, " ".join(map(str, PROMPT)))
@@ -92,34 +98,62 @@ def replay(traces: list[Trace]) -> dict[str, object]:
     return {"megabytes": round(len(page.encode()) / 1e6, 2), "rounds": rounds, "rows": measure(traces[1]).branch_forwards, "scrub": rates}
 
 
-def streaming(model: Model, repeats: int) -> dict[str, object]:
-    """Medians of the same race alone and with a page's event attached to it."""
-    alone, attached = [], []
+def streaming(repeats: int) -> dict[str, object]:
+    """The same race three ways in turn, least of all repeats: alone; with a client that reads the page's event stream,
+    as a visitor elsewhere would; with a browser that draws on this very machine and takes its cores."""
+    found: dict[str, list[tuple[float, float]]] = {"alone": [], "read": [], "drawn here": []}
+    asked = [" ".join(map(str, PROMPT)), "dream-a", "confidence", *(asdict(LONG)[name] for name in NAMES)]
     with running("--model", str(MODELS / "dream-a"), script="../../app.py") as (url, _), sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, headless=True, args=FLAGS.split())
-        tab = browser.new_page(viewport={"width": 1440, "height": 1000})
-        tab.goto(url + share.write(" ".join(map(str, PROMPT)), "dream-a", "confidence", asdict(LONG)))
-        tab.wait_for_function("document.querySelector('#lv-prompt textarea')?.value.startsWith('165')")
+        client = Client(url, verbose=False)
         for _ in range(repeats):
-            began = time.perf_counter()
-            own = total(measure(trace) for trace in race(model)).seconds
-            alone.append((own, time.perf_counter() - began))
-            attached.append(run_on(tab))
+            found["alone"].append(alone(client))
+            found["read"].append(read(url, asked))
+            tab = browser.new_page(viewport={"width": 1440, "height": 1000})
+            tab.goto(url + share.write(asked[0], "dream-a", "confidence", asdict(LONG)))
+            tab.wait_for_function("document.querySelector('#lv-prompt textarea')?.value.startsWith('165')")
+            found["drawn here"].append(drawn(tab))
+            tab.close()
         browser.close()
-    medians = {name: [statistics.median(column) for column in zip(*rows)] for name, rows in (("alone", alone), ("attached", attached))}
-    ratio = [with_page / without for with_page, without in zip(medians["attached"], medians["alone"])]
-    return {
-        "decode_seconds": {
-            "alone": round(medians["alone"][0], 3),
-            "attached": round(medians["attached"][0], 3),
-            "ratio": round(ratio[0], 3),
-        },
-        "wall_seconds": {"alone": round(medians["alone"][1], 3), "attached": round(medians["attached"][1], 3), "ratio": round(ratio[1], 3)},
-    }
+    least = {name: [min(column) for column in zip(*rows)] for name, rows in found.items()}
+    own, wall = ({name: round(values[column], 3) for name, values in least.items()} for column in (0, 1))
+    ratios = {name: round(values[0] / least["alone"][0], 3) for name, values in least.items()}
+    return {"decode_seconds": own, "decode_ratio": ratios, "wall_seconds": wall}
 
 
-def run_on(tab: Page) -> tuple[float, float]:
-    """(decode seconds of both lanes, seconds from the click to the last state) of one run on the page."""
+def alone(client: Client) -> tuple[float, float]:
+    """(decode seconds of both lanes, seconds in all) of the same decodes in the same process, with nobody looking."""
+    began = time.perf_counter()
+    told = [client.predict(" ".join(map(str, PROMPT)), decoder=name, settings=asdict(LONG), api_name="/decode") for name in LANES]
+    return sum(each["seconds"] for each in told), time.perf_counter() - began
+
+
+def read(url: str, asked: list[object]) -> tuple[float, float]:
+    """The same of a run whose event stream is read to its end."""
+    events = {each["api_name"]: each["id"] for each in httpx.get(url + "config").json()["dependencies"]}
+    session = uuid.uuid4().hex
+    began = time.perf_counter()
+    for name, data in (("check", asked), ("live_race", [None, *asked])):
+        body = {"data": data, "fn_index": events[name], "session_hash": session}
+        httpx.post(url + ("gradio_api/queue/join" if name == "live_race" else "gradio_api/run/predict"), json=body, timeout=60)
+    state, stream = {}, {"session_hash": session}
+    with httpx.stream("GET", url + "gradio_api/queue/data", params=stream, timeout=300) as answer:
+        for line in answer.iter_lines():
+            message = json.loads(line.removeprefix("data:")) if line.startswith("data:") else {}
+            if message.get("msg") == "process_generating" and "lanes" in (new := changed(state, message["output"]["data"][0])):
+                state = new
+            if message.get("msg") == "process_completed":
+                break
+    return sum(lane["counts"][-1][1] for lane in state["lanes"]), time.perf_counter() - began
+
+
+def changed(state: dict, told: object) -> dict:
+    """Gradio sends the first state whole, then differences."""
+    return told if isinstance(told, dict) else apply_diff(copy.deepcopy(state), told)
+
+
+def drawn(tab: Page) -> tuple[float, float]:
+    """The same of a run on a page in a browser, from the click to the last state."""
     began = time.perf_counter()
     tab.click("#lv-run")
     tab.wait_for_function("document.querySelector('#lv-run').disabled")

@@ -11,7 +11,7 @@ from lopa_core.page.widgets import defaults
 from lopa_core.runtime.session import open_model
 from lopa_core.trace import files
 from lopa_core.trace.metrics import measure
-from lopa_core.view.state import About, closed, loaded, recorded, round_text
+from lopa_core.view.state import About, loaded, recorded, round_text
 
 from ..page.samples import PROMPT_TEXT, VALUES, page_model, pair
 
@@ -52,11 +52,6 @@ def test_lanes_carry_what_the_canvas_needs():
 def test_unfinished_traces_are_marked_stopped():
     state = loaded(ABOUT, pair(2))
     assert state["status"] == "stopped" and [lane["status"] for lane in state["lanes"]] == ["stopped"] * 2
-
-
-def test_a_run_that_broke_off_no_longer_runs():
-    state = loaded(ABOUT, pair()) | {"status": "running"}
-    assert closed(state)["status"] == "stopped" and {lane["status"] for lane in closed(state)["lanes"]} == {"stopped"}
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 // One figure: title and caption, its plot, the numbers as a table, pictures to save. The plot is one node for the life of
 // the page, drawn again in place, so that zoom and hover survive while a race streams in.
 
-const OFTEN = 5; // while a race runs, a plot takes at most one part in so many of the browser's time
+const OFTEN = 12; // while a race runs, a plot takes at most one part in so many of the browser's time
 let look = 0; // counts changes of theme and size
 
 class FigureCard {
