@@ -34,17 +34,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     from lopa_core.model.errors import ModelError
     from lopa_core.model.presets import DEFAULT, PRESETS
     from lopa_core.page.layout import build
-    from lopa_core.runtime.session import open_model
+    from lopa_core.runtime.opening import open_checkpoint
 
-    if args.threads:
-        torch.set_num_threads(args.threads)
     dtype = getattr(torch, args.dtype) if args.dtype else None
+    how = {"adapter": args.adapter, "device": args.device, "dtype": dtype, "threads": args.threads or 0}
     try:
-        model = open_model(args.model or PRESETS[DEFAULT].folder, adapter=args.adapter, device=args.device, dtype=dtype)
+        model = open_checkpoint(args.model or PRESETS[DEFAULT].folder, ranks=args.ranks, **how)
     except ModelError as error:
         return fail(str(error))
     page = build(model, max_queue=args.max_queue)
     served = serve(page, args.host, ports, auth=args.auth, browser=args.open, share=args.share)
+    model.close()
     return 0 if served else fail(unusable(args.host, ports))
 
 
@@ -160,6 +160,7 @@ FLAGS = (
     Flag("device", str, "cpu, cuda, cuda:1 ...", "a GPU if there is one", metavar="NAME"),
     Flag("dtype", precision, "float32 or bfloat16, of the network", "bfloat16 on a GPU, float32 on a CPU", metavar="TYPE"),
     Flag("threads", whole(1024), "processor threads of the network", "all", metavar="N"),
+    Flag("ranks", whole(64), "workers, one per device, over which the branches are spread", "one per GPU; none without", metavar="N"),
     Flag("max_queue", whole(), "visitors that may wait for their turn", "16", 16, "N"),
     Flag(
         "auth", account, "ask visitors for this name and password; may be given again for another one, the variable takes one a line "

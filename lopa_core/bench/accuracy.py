@@ -7,12 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ..decode.settings import DecodeSettings
-from ..runtime.local import LocalEngine
-from ..runtime.race import warm_up
 from ..runtime.session import Model
 from ..tasks.word_problems import Problem, is_correct
 from ..trace.metrics import Metrics, measure, total
-from ..trace.recorder import Recorder
 
 
 @dataclass(slots=True)
@@ -36,16 +33,14 @@ def run(
     model: Model, problems: Sequence[Problem], lanes: dict[str, DecodeSettings], progress: Callable[[], None] = lambda: None
 ) -> list[Result]:
     """Every problem through every decoder, one after the other; `progress` is called after each decode."""
-    engine = LocalEngine(model.network)
     results = [Result(name, settings) for name, settings in lanes.items()]
-    for result in results:
-        warm_up(Recorder(model.encode(problems[0].question), engine, result.settings))
-    for problem in problems:
+    for index, problem in enumerate(problems):
         prompt = model.encode(problem.question)
         for result in results:
-            recorder = Recorder(prompt, engine, result.settings)
-            recorder.run()
-            trace = recorder.trace(model=model.name, decoder=result.decoder, prompt="", tokenizer=model.tokenizer, hardware="")
+            race = model.race(prompt, {result.decoder: result.settings}, warm=index == 0)
+            for _ in race.run():
+                pass
+            (trace,) = model.traces(race, "")
             result.right += is_correct(trace.text, problem)
             result.metrics.append(measure(trace))
             progress()

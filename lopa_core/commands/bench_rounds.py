@@ -18,7 +18,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lookaheads", default=numbers, metavar=numbers, help=f"numbers k, ratios are to the first (default {numbers})")
     parser.add_argument("--prompt-length", type=int, default=32, metavar="N", help="tokens of the random prompt (default 32)")
     parser.add_argument("--repeats", type=int, default=5, metavar="N", help="runs of each, the median is shown (default 5)")
-    options.add_model(parser)
+    options.add_model(parser, spread=False)
     options.add_settings(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
     if args.repeats < 1 or args.prompt_length < 1:
         raise SettingsError("--repeats and --prompt-length must be 1 or more.")
     settings = options.read_settings(args, options.model_folder(args))
-    model = options.read_model(args)
+    model = options.read_network(args)
     prompt = np.random.default_rng(settings.seed).integers(model.network.config.vocab_size, size=args.prompt_length).tolist()
     times = time_rounds(model.network, prompt, [replace(settings, lookahead=number) for number in numbers], args.repeats)
     if args.json:

@@ -12,7 +12,8 @@ import torch
 from ..decode.settings import ATTENTIONS, CONFIDENCES, SELECTIONS, DecodeSettings, SettingsError
 from ..model.errors import ModelError
 from ..model.presets import DEFAULT, PRESETS, settings_for
-from ..runtime.session import Model, open_model
+from ..runtime.opening import open_checkpoint
+from ..runtime.session import LocalModel, Model, open_model
 
 DTYPES = ("float32", "bfloat16", "float64")
 LONGEST_PROMPT_FILE = 2**20
@@ -43,13 +44,19 @@ HELP = {
 CHOICES = {"selection": SELECTIONS, "confidence": CONFIDENCES, "attention": ATTENTIONS}
 
 
-def add_model(parser: argparse.ArgumentParser) -> None:
+def add_model(parser: argparse.ArgumentParser, *, spread: bool = True) -> None:
+    """spread: whether the branches may be spread over workers."""
     group = parser.add_argument_group("model")
     group.add_argument("--model", type=Path, metavar="DIR", help="checkpoint folder (default: the embedded model)")
     group.add_argument("--adapter", type=Path, metavar="DIR", help="peft LoRA folder to merge")
     group.add_argument("--device", help="cpu, cuda, cuda:1 ... (default: a GPU if there is one)")
     group.add_argument("--dtype", choices=DTYPES, help="default: bfloat16 on a GPU, float32 on a CPU")
     group.add_argument("--threads", type=int, default=0, help="CPU threads (default: torch's choice)")
+    if not spread:
+        return
+    group.add_argument(
+        "--ranks", type=int, metavar="N", help="workers the branches are spread over; 0: this process (default: one per GPU, 0 on a CPU)"
+    )
 
 
 def add_prompt(parser: argparse.ArgumentParser) -> None:
@@ -83,13 +90,28 @@ def read_settings(args: argparse.Namespace, folder: Path) -> DecodeSettings:
 
 
 def read_model(args: argparse.Namespace) -> Model:
-    """Load what --model names. Raises ModelError, also for a device that is not there."""
-    if args.threads < 0:
-        raise ModelError("--threads must be 1 or more.")
-    if args.threads:
+    """Open what --model names, in workers if --ranks says so. Raises ModelError, also for a device that is not there."""
+    if args.ranks is not None and args.ranks < 0:
+        raise ModelError("--ranks must be 0 or more.")
+    dtype = getattr(torch, args.dtype) if args.dtype else None
+    how = {"adapter": args.adapter, "device": args.device, "dtype": dtype, "threads": read_threads(args)}
+    model = open_checkpoint(model_folder(args), ranks=args.ranks, **how)
+    model.wait()
+    return model
+
+
+def read_network(args: argparse.Namespace) -> LocalModel:
+    """Load what --model names into this process. Raises ModelError."""
+    if read_threads(args):
         torch.set_num_threads(args.threads)
     dtype = getattr(torch, args.dtype) if args.dtype else None
     return open_model(model_folder(args), adapter=args.adapter, device=args.device, dtype=dtype)
+
+
+def read_threads(args: argparse.Namespace) -> int:
+    if args.threads < 0:
+        raise ModelError("--threads must be 1 or more.")
+    return args.threads
 
 
 def model_folder(args: argparse.Namespace) -> Path:

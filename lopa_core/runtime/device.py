@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from functools import cache
 from pathlib import Path
@@ -37,3 +38,13 @@ def processor() -> str:
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()
+
+
+def memory(device: torch.device) -> dict[str, int]:
+    """Bytes in use and bytes there are: of a GPU, or of this process and its machine."""
+    if device.type == "cuda":
+        free, total = torch.cuda.mem_get_info(device)
+        return {"used": total - free, "total": total}
+    page, told = os.sysconf("SC_PAGE_SIZE"), Path("/proc/self/statm")
+    resident = int(told.read_text(encoding="ascii").split()[1]) if told.exists() else 0
+    return {"used": resident * page, "total": os.sysconf("SC_PHYS_PAGES") * page}

@@ -215,7 +215,7 @@ class Pool:
                 try:
                     self.take(peer, peer.link.receive())
                 except (EOFError, OSError, ValueError):
-                    return self.lost(peer)
+                    return None if self.closing.is_set() else self.lost(peer)
         return None
 
     def take(self, peer: Peer, message: dict[str, Any]) -> None:

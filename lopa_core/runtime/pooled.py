@@ -36,14 +36,17 @@ class PooledModel(Model):
     def hardware(self, words: str) -> None:
         """Only the workers know."""
 
-    def race(self, prompt: Sequence[int], lanes: Lanes, forced: Mapping[int, int] | None = None) -> RemoteRace:
-        return RemoteRace(self.pool, self.config, prompt, lanes, forced)
+    def race(self, prompt: Sequence[int], lanes: Lanes, forced: Mapping[int, int] | None = None, *, warm: bool = True) -> RemoteRace:
+        return RemoteRace(self.pool, self.config, prompt, lanes, forced, warm)
 
     def sibling(self, folder: Path) -> PooledModel:
         return open_pool(folder, **self.arguments)
 
     def health(self) -> dict[str, Any]:
         return self.pool.health() | {"hardware": self.hardware, "ranks": len(self.pool.wanted)}
+
+    def wait(self) -> None:
+        self.pool.wait(self.pool.patience.start)
 
     def close(self) -> None:
         self.pool.close()

@@ -30,7 +30,7 @@ class Race(Protocol):
 
 
 class LocalRace:
-    """A race in this process. open_engine: gives each lane an engine of its own.
+    """A race in this process. open_engine: gives each lane an engine of its own. warm: whether to run warm-up rounds.
 
     forced: {round: branch} that wins there in every lane, for a "what if".
     Raises SettingsError at once for a prompt that cannot be decoded.
@@ -38,14 +38,14 @@ class LocalRace:
 
     def __init__(
         self, open_engine: Callable[[], Engine], config: ModelConfig, prompt: Sequence[int], lanes: Lanes,
-        forced: Mapping[int, int] | None = None,
+        forced: Mapping[int, int] | None = None, warm: bool = True,
     ) -> None:  # fmt: skip
         check_lanes(prompt, config, lanes)
-        self.prompt = prompt
+        self.prompt, self.warm = prompt, warm
         self.tapes = {name: Recorder(prompt, open_engine(), settings, forced) for name, settings in lanes.items()}
 
     def run(self) -> Iterator[tuple[str, TraceRound | None]]:
-        for name, recorder in self.tapes.items():
+        for name, recorder in self.tapes.items() if self.warm else ():
             for _ in warm_rounds(Recorder(self.prompt, recorder.engine, recorder.settings)):
                 yield name, None
         running = dict(self.tapes)

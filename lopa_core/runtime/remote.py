@@ -28,13 +28,15 @@ class RemoteRace:
     """Raises SettingsError at once for a prompt that cannot be decoded, and PoolFault from `run` if the workers fail."""
 
     def __init__(
-        self, pool: Pool, config: ModelConfig, prompt: Sequence[int], lanes: Lanes, forced: Mapping[int, int] | None = None
-    ) -> None:
+        self, pool: Pool, config: ModelConfig, prompt: Sequence[int], lanes: Lanes, forced: Mapping[int, int] | None = None,
+        warm: bool = True,
+    ) -> None:  # fmt: skip
         check_lanes(prompt, config, lanes)
         self.pool = pool
         self.request = {
             "prompt": [int(token) for token in prompt],
             "lanes": {name: asdict(settings) for name, settings in lanes.items()},
+            "warm": warm,
             "forced": {str(index): branch for index, branch in (forced or {}).items()},
         }
         self.tapes = {name: Tape(prompt, settings, config, pool.names, forced) for name, settings in lanes.items()}

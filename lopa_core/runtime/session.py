@@ -15,7 +15,7 @@ from ..model.network import Transformer
 from ..model.presets import DEFAULT, PRESETS
 from ..model.tokenizer import Tokenizer
 from ..trace.trace import Trace
-from .device import describe, usable
+from .device import describe, memory, usable
 from .local import LocalEngine
 from .race import Lanes, LocalRace, Race
 
@@ -29,8 +29,11 @@ class Model:
     def __init__(self, name: str, config: ModelConfig, tokenizer: Tokenizer | None, hardware: str, folder: Path) -> None:
         self.name, self.config, self.tokenizer, self.hardware, self.folder = name, config, tokenizer, hardware, folder
 
-    def race(self, prompt: Sequence[int], lanes: Lanes, forced: Mapping[int, int] | None = None) -> Race:
-        """Line up `lanes` on one prompt. Raises SettingsError for a prompt that cannot be decoded."""
+    def race(self, prompt: Sequence[int], lanes: Lanes, forced: Mapping[int, int] | None = None, *, warm: bool = True) -> Race:
+        """Line up `lanes` on one prompt. Raises SettingsError for a prompt that cannot be decoded.
+
+        forced: {round: branch} that wins there whatever the scores say. warm: whether warm-up rounds go first.
+        """
         raise NotImplementedError
 
     def sibling(self, folder: Path) -> Model:
@@ -40,6 +43,9 @@ class Model:
     def health(self) -> dict[str, Any]:
         """Whether it works (`state`: ready, or what else), and on what."""
         raise NotImplementedError
+
+    def wait(self) -> None:
+        """Until it can be used. Raises ModelError if that will not be."""
 
     def close(self) -> None:
         """Give back what it holds."""
@@ -75,15 +81,17 @@ class LocalModel(Model):
         super().__init__(name, network.config, tokenizer, hardware, folder)
         self.network = network
 
-    def race(self, prompt: Sequence[int], lanes: Lanes, forced: Mapping[int, int] | None = None) -> LocalRace:
-        return LocalRace(lambda: LocalEngine(self.network), self.config, prompt, lanes, forced)
+    def race(self, prompt: Sequence[int], lanes: Lanes, forced: Mapping[int, int] | None = None, *, warm: bool = True) -> LocalRace:
+        return LocalRace(lambda: LocalEngine(self.network), self.config, prompt, lanes, forced, warm)
 
     def sibling(self, folder: Path) -> LocalModel:
         weight = self.network.embed.weight
         return open_model(folder, device=weight.device, dtype=weight.dtype)
 
     def health(self) -> dict[str, Any]:
-        return {"state": "ready", "hardware": self.hardware, "dtype": str(self.network.embed.weight.dtype).removeprefix("torch.")}
+        weight = self.network.embed.weight
+        one = {"device": self.hardware, "answers": True, "memory": memory(weight.device)}
+        return {"state": "ready", "hardware": self.hardware, "dtype": str(weight.dtype).removeprefix("torch."), "workers": [one]}
 
 
 def open_model(

@@ -25,6 +25,7 @@ import torch.distributed as dist
 from ..decode.settings import DecodeSettings, SettingsError
 from ..model.errors import ModelError
 from ..trace.plain import round_data
+from .device import memory
 from .parallel import Cancelled, ParallelEngine, RankFailed
 from .race import LocalRace
 from .session import LocalModel, open_model
@@ -41,6 +42,7 @@ class Worker:
         self.commands: queue.Queue[dict[str, Any]] = queue.Queue()
         self.cancelled: set[int] = set()
         self.running: int | None = None
+        self.model: LocalModel | None = None
         self.rounds = 0
         threading.Thread(target=self.listen, name="link", daemon=True).start()
 
@@ -51,7 +53,7 @@ class Worker:
                 message = self.link.receive()
                 match message["do"]:
                     case "ping":
-                        self.link.send(pong=message["ping"], running=self.running, rounds=self.rounds, memory=memory())
+                        self.link.send(pong=message["ping"], running=self.running, rounds=self.rounds, memory=self.memory())
                     case "cancel":
                         self.cancelled.add(message["run"])
                     case "quit":
@@ -62,6 +64,10 @@ class Worker:
             pass
         finally:
             os._exit(0)
+
+    def memory(self) -> dict[str, int]:
+        """Of the device once there is a network on it, else of this process; never the first to touch a GPU."""
+        return memory(torch.device("cpu") if self.model is None else self.model.network.embed.weight.device)
 
     def serve(self, model: LocalModel, devices: Sequence[str]) -> None:
         """Run what is asked, in step with the other ranks, until the process ends."""
@@ -95,7 +101,7 @@ class Worker:
         def engine() -> ParallelEngine:
             return ParallelEngine(model.network, dist.group.WORLD, tuple(devices), lambda: number in self.cancelled)
 
-        race = LocalRace(engine, model.config, command["prompt"], lanes, forced)
+        race = LocalRace(engine, model.config, command["prompt"], lanes, forced, command["warm"])
         for name, happened in race.run():
             self.rounds += 1
             if self.rank == 0:
@@ -118,6 +124,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     except ModelError as error:
         worker.link.send(at="failed", error=str(error))
         sys.exit(1)
+    worker.model = model
     worker.link.send(at="loaded", device=model.hardware, dtype=model.health()["dtype"])
     join(args, model)
     go = worker.commands.get()
@@ -156,16 +163,6 @@ def die_with_parent() -> None:
     """On Linux the kernel ends this process with its parent, however that one dies; elsewhere the closed link does."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-def memory() -> dict[str, int]:
-    """Bytes in use and bytes there are, of the device or else of this process."""
-    if torch.cuda.is_available() and torch.cuda.is_initialized():
-        free, total = torch.cuda.mem_get_info()
-        return {"used": total - free, "total": total}
-    page = os.sysconf("SC_PAGE_SIZE")
-    resident = int(Path("/proc/self/statm").read_text().split()[1]) if Path("/proc/self/statm").exists() else 0
-    return {"used": resident * page, "total": os.sysconf("SC_PHYS_PAGES") * page}
 
 
 def release() -> None:
