@@ -12,6 +12,7 @@ import gradio as gr
 from ..decode.settings import ATTENTIONS, CONFIDENCES, DecodeSettings
 from ..model.presets import PRESETS, PUBLISHED
 from .shelf import BASELINES, Shelf, preset_of
+from .system import system_panel
 from .words import LABELS
 
 NAMES = (
@@ -51,6 +52,7 @@ def settings_panel(shelf: Shelf) -> Widgets:
     with gr.Sidebar(label="Settings", open=False, width=360, elem_id="lv-settings"):
         gr.HTML("<h2 class='lv-settings-title'>Settings</h2>", apply_default_css=False)
         widgets = model_group(shelf, start) | filling_group(start) | lookahead_group(start) | sampling_group(start)
+        system_panel(shelf)
     return {name: widgets[name] for name in ("preset", "model", "baseline", *NAMES)}
 
 
