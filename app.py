@@ -35,11 +35,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     from lopa_core.model.presets import DEFAULT, PRESETS
     from lopa_core.page.layout import build
     from lopa_core.runtime.opening import open_checkpoint
+    from lopa_core.runtime.pooled import attach
 
     dtype = getattr(torch, args.dtype) if args.dtype else None
     how = {"adapter": args.adapter, "device": args.device, "dtype": dtype, "threads": args.threads or 0}
     try:
-        model = open_checkpoint(args.model or PRESETS[DEFAULT].folder, ranks=args.ranks, **how)
+        folder = args.model or PRESETS[DEFAULT].folder
+        secret = os.environ.get("LOPA_SECRET", "")
+        model = attach(folder, args.connect, secret) if args.connect else open_checkpoint(folder, ranks=args.ranks, **how)
     except ModelError as error:
         return fail(str(error))
     page = build(model, max_queue=args.max_queue)
@@ -161,6 +164,7 @@ FLAGS = (
     Flag("dtype", precision, "float32 or bfloat16, of the network", "bfloat16 on a GPU, float32 on a CPU", metavar="TYPE"),
     Flag("threads", whole(1024), "processor threads of the network", "all", metavar="N"),
     Flag("ranks", whole(64), "workers, one per device, over which the branches are spread", "one per GPU; none without", metavar="N"),
+    Flag("connect", str, "workers started by torchrun, whose secret is in LOPA_SECRET", "workers of its own", metavar="HOST:PORT"),
     Flag("max_queue", whole(), "visitors that may wait for their turn", "16", 16, "N"),
     Flag(
         "auth", account, "ask visitors for this name and password; may be given again for another one, the variable takes one a line "

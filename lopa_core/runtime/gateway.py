@@ -36,12 +36,13 @@ MEETING = 600.0  # seconds in which all ranks have to reach the gate
 
 
 class Gate:
-    """Between one app and the ranks. about: what an app is told when it attaches."""
+    """Between one app and the ranks. about: what an app is told when it attaches; None until they are ready."""
 
     def __init__(self, address: tuple[str, int], secret: bytes, ranks: int) -> None:
         self.listener, self.secret = Listener(address), secret
         self.ranks: dict[int, Link] = {}
         self.count = ranks
+        self.about: dict[str, Any] | None = None
         self.complete = threading.Event()
         self.app: Link | None = None
         self.running: int | None = None
@@ -89,12 +90,13 @@ class Gate:
     def attend(self, link: Link) -> None:
         """An app: its commands go to all ranks. A second one is turned away while the first is there."""
         with self.lock:
-            if self.app is not None:
-                link.send(at="refused", error="Another app is attached to these workers.")
+            why = "They are still loading." if self.about is None else "Another app is attached to them." if self.app else ""
+            if why:
+                link.send(at="refused", error=why)
                 link.close()
                 return
             self.app = link
-        link.send(at="attached", ranks=self.count)
+        link.send(at="attached", **self.about)
         try:
             while True:
                 self.command(link.receive())
@@ -128,6 +130,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     dist.all_gather_object(names, model.hardware)
     if gate:
         gate.complete.wait(MEETING)
+        gate.about = {"model": model.name, "devices": names, "dtype": model.health()["dtype"]}
         print(f"{ranks} workers are ready; attach with: python app.py --connect {host}:{port}", flush=True)
     worker.serve(model, names)
 

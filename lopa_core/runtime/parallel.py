@@ -8,7 +8,8 @@ the same pure code on the same bytes everywhere, so no rank is the others' maste
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -34,6 +35,19 @@ class RankFailed(RuntimeError):
     """Another rank could not run its branches, or has drifted from this one; raised on all ranks in the same round."""
 
 
+class OutOfStep(Exception):
+    """This rank failed where it could not tell the others, who wait for it in a collective: its process has to end."""
+
+
+@contextmanager
+def in_step() -> Iterator[None]:
+    """Around what all ranks have to get through together."""
+    try:
+        yield
+    except RuntimeError as error:
+        raise OutOfStep(str(error)) from error
+
+
 class ParallelEngine:
     """An Engine whose rows are spread over the ranks of a group. One per rank, used in step.
 
@@ -50,11 +64,17 @@ class ParallelEngine:
         self.bytes_sent = self.bytes_committed = 0
         self.clock = 0.0
         self.spans: list[TraceSpan] = []
+        self.unopened: Exception | None = None
 
     def open(self, rows: int, length: int, settings: DecodeSettings) -> None:
-        self.local.open(-(-rows // self.ranks), length, settings)
+        """An error in it, such as no room for the cache, is told in the first round, when the others listen."""
         self.settings, self.clock = settings, 0.0
         self.seconds_in_network = 0.0
+        try:
+            self.local.open(-(-rows // self.ranks), length, settings)
+            self.unopened = None
+        except Exception as error:
+            self.unopened = error
 
     def forward(self, window: Window) -> Observation:
         began = time.perf_counter()
@@ -71,6 +91,8 @@ class ParallelEngine:
         told = packet.checksum(window)
         low, high = self.shares[self.rank]
         try:
+            if self.unopened:
+                raise self.unopened
             records = self.local.records(cut(window, low, high)) if high > low else None
         except Exception as error:
             return self.packed(Header(packet.FAILED, self.cancelled(), told), None, size), error
@@ -78,6 +100,7 @@ class ParallelEngine:
         header = Header(packet.FINE, self.cancelled(), told, span.start - began, span.end - began)
         return self.packed(header, records, size), None
 
+    @in_step()
     def packed(self, header: Header, records: Tensor | None, size: int) -> Tensor:
         whole = torch.from_numpy(packet.write(header, size)).to(self.local.device)
         if records is not None:
@@ -85,6 +108,7 @@ class ParallelEngine:
             whole[packet.HEADER.size : packet.HEADER.size + len(data)] = data
         return whole
 
+    @in_step()
     def exchange(self, mine: Tensor, counts: list[int]) -> tuple[list[Header], list[np.ndarray]]:
         """The one collective of a round, and the one copy from the device."""
         everybodys = torch.empty(self.ranks, len(mine), dtype=torch.uint8, device=mine.device)
@@ -117,6 +141,7 @@ class ParallelEngine:
         self.seconds_in_network += slowest
         self.clock += slowest  # the same on all ranks, unlike their own clocks
 
+    @in_step()
     @torch.inference_mode()
     def commit(self, row: int, start: int, end: int) -> None:
         """The winner's keys and values become the prefix of all rows of all ranks, by one flat broadcast.

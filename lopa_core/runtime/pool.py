@@ -9,159 +9,47 @@ message of the run under way or a change of `state`:
 from __future__ import annotations
 
 import contextlib
-import itertools
 import logging
 import os
-import queue
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from multiprocessing import connection
 from pathlib import Path
 from typing import Any
 
-from ..model.errors import ModelError
+from .crew import Crew, Member, Patience
 from .wire import Link
 
 log = logging.getLogger(__name__)
 
 
-class PoolFault(ModelError):
-    """The workers cannot do what was asked; the message is for a person."""
+@dataclass(slots=True, kw_only=True)
+class Peer(Member):
+    """A worker of this pool."""
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Patience:
-    """Seconds. start: from a worker's start until it is ready; silence: without a sign of a run (a collective may take
-    this long); answer: for a ping; rest: before the next attempt, doubled each time up to longest_rest."""
-
-    start: float = 900.0
-    silence: float = 60.0
-    answer: float = 5.0
-    rest: float = 1.0
-    longest_rest: float = 60.0
-
-
-@dataclass(slots=True)
-class Peer:
-    """One worker. at: starting, loading, loaded, ready."""
-
-    rank: int
-    device: str
     process: subprocess.Popen
     link: Link
-    at: str = "starting"
-    name: str = ""
-    pongs: queue.Queue = field(default_factory=queue.Queue)
 
 
-class Pool:
+class Pool(Crew):
     """devices: one worker each. arguments: what every worker is told besides, such as --model."""
 
     def __init__(self, devices: Sequence[str], arguments: Sequence[str], patience: Patience | None = None) -> None:
-        self.wanted, self.asked = list(devices), len(devices)
-        self.arguments, self.patience = list(arguments), patience or Patience()
-        self.names: tuple[str, ...] = tuple(devices)  # in words, once the workers have told
-        self.peers: list[Peer] = []
-        self.state, self.reason, self.dtype = "starting", "", ""
-        self.changed = threading.Condition()
-        self.inbox: queue.Queue[dict[str, Any] | None] | None = None
-        self.one_run = threading.Lock()
-        self.numbers = itertools.count(1)
+        super().__init__(patience or Patience(), devices)
+        self.wanted, self.asked, self.arguments = list(devices), len(devices), list(arguments)
         self.closing = threading.Event()
         self.supervisor = threading.Thread(target=self.supervise, name="pool", daemon=True)
         self.supervisor.start()
 
-    # ---- what the app asks -------------------------------------------------------------------------------------------
-
-    def wait(self, timeout: float) -> None:
-        """Until it is ready. Raises PoolFault if it has failed, or is not ready in time."""
-        with self.changed:
-            self.changed.wait_for(lambda: self.works or self.state == "failed", timeout)
-        if not self.works:
-            raise PoolFault(self.excuse())
-
-    @property
-    def works(self) -> bool:
-        return self.state in ("ready", "degraded")
-
-    def excuse(self) -> str:
-        """Why nothing can be run now."""
-        if self.state == "failed":
-            return f"The workers cannot be started: {self.reason or 'see the log'}"
-        return f"The model is not ready yet ({self.state}): please try again in a moment."
-
-    def run(self, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Messages of a run until it has ended; leaving it cancels. Raises PoolFault. Runs wait for each other."""
-        with self.one_run:
-            with self.changed:
-                if not self.works:
-                    raise PoolFault(self.excuse())
-                inbox = self.inbox = queue.Queue()
-                peers = list(self.peers)
-            number = next(self.numbers)
-            for peer in peers:
-                peer.link.send(do="run", run=number, **request)
-            waiting = {peer.rank for peer in peers}
-            try:
-                yield from self.messages(inbox, number, waiting)
-            finally:
-                if waiting:  # somebody has left, or something went wrong
-                    self.cancel(inbox, peers, number, waiting)
-                self.inbox = None
-
-    def messages(self, inbox: queue.Queue, number: int, waiting: set[int]) -> Iterator[dict[str, Any]]:
-        """What rank 0 tells of the run. waiting: the ranks that have not ended it; on a fault they are cleared away."""
-        outcomes, faults = None, []
-        while waiting:
-            try:
-                message = inbox.get(timeout=self.patience.silence + self.patience.answer)
-            except queue.Empty:
-                waiting.clear()
-                self.restart("it did not answer for too long")
-                raise PoolFault(self.ended("did not answer in time")) from None
-            if message is None:  # a worker is gone; the supervisor starts all anew
-                waiting.clear()
-                raise PoolFault(self.ended("ended unexpectedly"))
-            if message.get("run") != number:
-                continue  # the tail of a run before
-            if "ended" in message:
-                waiting.discard(message["rank"])
-                outcomes = message.get("outcomes") or outcomes
-                faults += [message] if message["ended"] not in ("finished", "cancelled") else []
-            else:
-                yield message
-        if faults:
-            raise PoolFault(words(faults))
-        if outcomes:
-            yield {"outcomes": outcomes}
-
-    def cancel(self, inbox: queue.Queue, peers: Sequence[Peer], number: int, waiting: set[int]) -> None:
-        """End the run on all ranks; they do so in the same round."""
-        for peer in peers:
-            peer.link.send(do="cancel", run=number)
-        try:
-            for _ in self.messages(inbox, number, waiting):
-                pass
-        except PoolFault as fault:
-            log.warning("A cancelled run ended with: %s", fault)
-
-    def ended(self, how: str) -> str:
-        return f"A worker {how}, so the run was broken off; what it had decoded is kept. The workers are being started again."
-
-    def health(self) -> dict[str, Any]:
-        """State and, from each worker that answers, its device, memory and what it does."""
-        asked = list(self.peers)
-        number = next(self.numbers)
-        for peer in asked:
-            peer.link.send(do="ping", ping=number)
-        until = time.monotonic() + self.patience.answer
-        return {"state": self.state, "reason": self.reason, "dtype": self.dtype, "workers": [told(peer, number, until) for peer in asked]}
+    def tell(self, **message: Any) -> None:
+        for peer in self.peers:
+            peer.link.send(**message)
 
     def close(self) -> None:
         """End the workers; nothing of them is left afterwards."""
@@ -222,9 +110,7 @@ class Pool:
         if "pong" in message:
             peer.pongs.put(message)
         elif "run" in message:
-            inbox = self.inbox
-            if inbox is not None:
-                inbox.put(message | {"rank": peer.rank})
+            self.take_run(message | {"rank": peer.rank})
         elif message.get("at") == "failed":
             self.reason = message["error"]
         else:
@@ -262,10 +148,7 @@ class Pool:
 
     def restart(self, why: str) -> None:
         """Let go of the run under way and of all workers; the supervisor then starts new ones."""
-        self.become("starting", why)  # first, so that nobody asks the old workers once the run has heard
-        inbox = self.inbox
-        if inbox is not None:
-            inbox.put(None)
+        self.break_off("starting", why)
         self.end_peers()
 
     def end_peers(self) -> None:
@@ -274,11 +157,6 @@ class Pool:
                 peer.process.kill()
         for peer in self.peers:
             peer.process.wait()
-
-    def become(self, state: str, reason: str) -> None:
-        with self.changed:
-            self.state, self.reason = state, reason
-            self.changed.notify_all()
 
 
 def spawn(rank: int, ranks: int, device: str, store: Path, arguments: Sequence[str], patience: Patience) -> Peer:
@@ -290,7 +168,7 @@ def spawn(rank: int, ranks: int, device: str, store: Path, arguments: Sequence[s
     ]  # fmt: skip
     with its:
         process = subprocess.Popen(command, pass_fds=[its.fileno()], env=environment(), stdin=subprocess.DEVNULL)
-    return Peer(rank, device, process, Link(connection.Connection(mine.detach())))
+    return Peer(rank=rank, device=device, pid=process.pid, process=process, link=Link(connection.Connection(mine.detach())))
 
 
 def environment() -> dict[str, str]:
@@ -298,25 +176,3 @@ def environment() -> dict[str, str]:
     root = str(Path(__file__).resolve().parents[2])
     paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
     return {"GLOO_SOCKET_IFNAME": "lo"} | os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
-
-
-def told(peer: Peer, number: int, until: float) -> dict[str, Any]:
-    """What a worker answers to a ping; `answers` is False if it does not in time."""
-    about = {"rank": peer.rank, "device": peer.name or peer.device, "at": peer.at, "pid": peer.process.pid}
-    while True:
-        try:
-            pong = peer.pongs.get(timeout=max(0.0, until - time.monotonic()))
-        except queue.Empty:
-            return about | {"answers": False}
-        if pong["pong"] == number:
-            return about | {"answers": True, "memory": pong["memory"], "running": pong["running"], "rounds": pong["rounds"]}
-
-
-def words(faults: Sequence[dict[str, Any]]) -> str:
-    """The fault of a run that the workers have survived, in a sentence; a rank's own word goes before its peers'."""
-    first = next((each for each in faults if each["ended"] != "peer"), faults[0])
-    if first["ended"] == "memory":
-        return f"Worker {first['rank']} ran out of memory, so the run was broken off: take fewer branches or fewer new tokens."
-    if first["ended"] == "peer":
-        return f"The workers fell out of step ({first['error']}), so the run was broken off; please try again."
-    return first["error"]

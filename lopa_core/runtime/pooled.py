@@ -11,7 +11,10 @@ import torch
 
 from ..model.errors import ModelError
 from ..model.family import read_config
-from .pool import Patience, Pool
+from .attached import Attached
+from .crew import Crew, Patience
+from .gateway import split_address
+from .pool import Pool
 from .race import Lanes
 from .remote import RemoteRace
 from .session import Model, find_tokenizer
@@ -20,16 +23,19 @@ MOST_RANKS = 64
 
 
 class PooledModel(Model):
-    """Its prompts are encoded here, its forwards run in `pool`."""
+    """Its prompts are encoded here, its forwards run in a crew of workers.
 
-    def __init__(self, pool: Pool, folder: Path, arguments: Mapping[str, Any]) -> None:
+    arguments: how to open another checkpoint in the same way; None where the workers were started by somebody else.
+    """
+
+    def __init__(self, crew: Crew, folder: Path, arguments: Mapping[str, Any] | None = None) -> None:
         super().__init__(folder.resolve().name, read_config(folder), find_tokenizer(folder), "", folder)
-        self.pool, self.arguments = pool, dict(arguments)
+        self.crew, self.arguments = crew, arguments
 
     @property
     def hardware(self) -> str:
         """All devices in words, such as 4 x NVIDIA L4."""
-        names = list(self.pool.names)
+        names = list(self.crew.names)
         return ", ".join(f"{names.count(name)} x {name}" for name in dict.fromkeys(names))
 
     @hardware.setter
@@ -37,19 +43,21 @@ class PooledModel(Model):
         """Only the workers know."""
 
     def race(self, prompt: Sequence[int], lanes: Lanes, forced: Mapping[int, int] | None = None, *, warm: bool = True) -> RemoteRace:
-        return RemoteRace(self.pool, self.config, prompt, lanes, forced, warm)
+        return RemoteRace(self.crew, self.config, prompt, lanes, forced, warm)
 
     def sibling(self, folder: Path) -> PooledModel:
+        if self.arguments is None:
+            raise ModelError(f"The workers this page is attached to have {self.name} only.")
         return open_pool(folder, **self.arguments)
 
     def health(self) -> dict[str, Any]:
-        return self.pool.health() | {"hardware": self.hardware, "ranks": len(self.pool.wanted)}
+        return self.crew.health() | {"hardware": self.hardware, "ranks": len(self.crew.peers)}
 
     def wait(self) -> None:
-        self.pool.wait(self.pool.patience.start)
+        self.crew.wait(self.crew.patience.start)
 
     def close(self) -> None:
-        self.pool.close()
+        self.crew.close()
 
 
 def open_pool(
@@ -70,6 +78,25 @@ def open_pool(
     arguments = {"ranks": ranks, "device": device, "dtype": dtype, "threads": threads, "patience": patience}
     read_config(folder)  # what cannot be read is told before any process is started
     model = PooledModel(Pool(devices, told, patience), folder, arguments)
+    atexit.register(model.close)
+    return model
+
+
+def attach(folder: str | Path, address: str, secret: str) -> PooledModel:
+    """A model whose workers wait at HOST:PORT, started by torchrun from the same folder. Raises ModelError."""
+    folder = Path(folder)
+    try:
+        where = split_address(address)
+    except ValueError as error:
+        raise ModelError(f"--connect: {error}") from None
+    if len(secret) < 8:
+        raise ModelError("--connect needs LOPA_SECRET, the secret of at least 8 characters that the workers were started with.")
+    read_config(folder)
+    crew = Attached(where, secret.encode())
+    if crew.model != folder.resolve().name:
+        crew.close()
+        raise ModelError(f"The workers at {address} have {crew.model}, not {folder.resolve().name}: give the same folder by --model.")
+    model = PooledModel(crew, folder)
     atexit.register(model.close)
     return model
 

@@ -15,7 +15,7 @@ from ..trace.trace import TraceRound
 from .race import Lanes, check_lanes
 
 if TYPE_CHECKING:
-    from .pool import Pool
+    from .crew import Crew
 
 _ROUND = TypeAdapter(TraceRound)
 
@@ -28,21 +28,21 @@ class RemoteRace:
     """Raises SettingsError at once for a prompt that cannot be decoded, and PoolFault from `run` if the workers fail."""
 
     def __init__(
-        self, pool: Pool, config: ModelConfig, prompt: Sequence[int], lanes: Lanes, forced: Mapping[int, int] | None = None,
+        self, crew: Crew, config: ModelConfig, prompt: Sequence[int], lanes: Lanes, forced: Mapping[int, int] | None = None,
         warm: bool = True,
     ) -> None:  # fmt: skip
         check_lanes(prompt, config, lanes)
-        self.pool = pool
+        self.crew = crew
         self.request = {
             "prompt": [int(token) for token in prompt],
             "lanes": {name: asdict(settings) for name, settings in lanes.items()},
             "warm": warm,
             "forced": {str(index): branch for index, branch in (forced or {}).items()},
         }
-        self.tapes = {name: Tape(prompt, settings, config, pool.names, forced) for name, settings in lanes.items()}
+        self.tapes = {name: Tape(prompt, settings, config, crew.names, forced) for name, settings in lanes.items()}
 
     def run(self) -> Iterator[tuple[str, TraceRound | None]]:
-        messages = self.pool.run(self.request)
+        messages = self.crew.run(self.request)
         try:
             for message in messages:
                 if "outcomes" in message:

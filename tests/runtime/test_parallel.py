@@ -1,0 +1,268 @@
+"""Branch parallelism: any number of ranks decodes what one process does, and what happens to one rank all are told.
+
+The four ranks are processes in one group (tests/helpers/ranks.py); the jobs below run on them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any
+
+import pytest
+import torch.distributed as dist
+
+from lopa_core.decode.loop import decode
+from lopa_core.decode.observation import Observation
+from lopa_core.decode.round import Round
+from lopa_core.decode.settings import DecodeSettings
+from lopa_core.decode.window import Engine, Window
+from lopa_core.model.network import Transformer
+from lopa_core.model.presets import PRESETS
+from lopa_core.runtime.local import LocalEngine
+from lopa_core.runtime.parallel import Cancelled, OutOfStep, ParallelEngine
+from lopa_core.runtime.race import LocalRace
+from lopa_core.runtime.session import open_model
+from lopa_core.tasks.examples import EXAMPLES
+
+from ..helpers.models import conformance_network
+from ..helpers.ranks import Ranks
+
+pytestmark = pytest.mark.timeout(60)
+
+RANKS, LOOKAHEADS = (1, 2, 3, 4), (1, 2, 4, 7, 8)
+PROMPT = [165, 485, 77, 202, 333, 24, 37]
+PIPELINED = DecodeSettings(max_new_tokens=64, block_size=16, tau_add=0.1)
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is decoded."""
+
+    model: str = "dream-a"
+    settings: DecodeSettings = PIPELINED
+    forced: dict[int, int] = field(default_factory=dict)
+
+
+CASES = {
+    f"{model}-{attention}-{temperature}": Case(model, replace(PIPELINED, attention=attention, temperature=temperature, seed=5))
+    for model in ("dream-a", "llada-a")
+    for attention in ("full", "block_causal")
+    for temperature in (0.0, 0.8)
+} | {
+    "as the official code": Case(settings=PIPELINED.reference()),
+    "forced": Case(settings=replace(PIPELINED, attention="block_causal"), forced={2: 1, 3: 0, 5: 1}),
+    "lopa-tiny": Case("lopa-tiny", DecodeSettings(**PRESETS["lopa-tiny"].settings)),
+    "lopa-tiny, sampled": Case("lopa-tiny", replace(DecodeSettings(**PRESETS["lopa-tiny"].settings), temperature=0.7, seed=2)),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def group():
+    ranks = Ranks(max(RANKS))
+    yield ranks
+    ranks.close()
+
+
+# ---- jobs ------------------------------------------------------------------------------------------------------------
+
+
+@cache
+def network(model: str) -> Transformer:
+    return open_model().network if model == "lopa-tiny" else conformance_network(model)
+
+
+@cache
+def prompt(model: str) -> list[int]:
+    return open_model().encode(EXAMPLES["Baking"].question) if model == "lopa-tiny" else PROMPT
+
+
+def decoded(engine: Engine, case: Case) -> dict[str, Any]:
+    """A decode as plain data, its scores in full."""
+    decoding, rounds = decode(prompt(case.model), engine, case.settings, case.forced), []
+    while True:
+        try:
+            rounds.append(plain(next(decoding)))
+        except StopIteration as stop:
+            scores = [score for each in rounds for score in each.pop("scores")]
+            return {"ids": stop.value.tokens, "reason": stop.value.reason, "rounds": rounds, "scores": scores}
+
+
+def plain(each: Round) -> dict[str, Any]:
+    return {
+        "winner": each.winner,
+        "filled": each.filled.tolist(),
+        "window": (each.start, each.end, each.committed),
+        "tried": [branch.tried and (branch.tried.slot, branch.tried.token) for branch in each.branches],
+        "seen": [(branch.slots.tolist(), branch.seen.tokens.tolist()) for branch in each.branches],
+        "scores": [branch.score for branch in each.branches],
+    }
+
+
+def in_parallel(group: dist.ProcessGroup, case: Case) -> dict[str, Any]:
+    return decoded(ParallelEngine(network(case.model), group, ()), case)
+
+
+def raced(group: dist.ProcessGroup) -> tuple[list[tuple[str, bool]], list[list[int]]]:
+    """Which lane ran when in a race with a warm-up, and what each decoded."""
+    lanes = {"confidence": PIPELINED.decoder("confidence"), "lopa": PIPELINED}
+    race = LocalRace(lambda: ParallelEngine(network("dream-a"), group, ()), network("dream-a").config, PROMPT, lanes)
+    turns = [(name, happened is not None) for name, happened in race.run()]
+    return turns, [tape.tokens for tape in race.tapes.values()]
+
+
+def figures(group: dist.ProcessGroup) -> list[dict[str, Any]]:
+    """Of each round: who ran which rows, and whether the times make sense; and what was sent in all."""
+    engine, rounds = ParallelEngine(network("dream-a"), group, ()), []
+    for each in decode(PROMPT, engine, PIPELINED):
+        now = time.perf_counter()
+        fine = all(span.start <= span.end <= now for span in engine.spans) and engine.clock > 0
+        rows = {span.device: span.rows for span in engine.spans}
+        rounds.append({"branches": len(each.branches), "rows": rows, "fine": fine, "clock": engine.clock, "sent": engine.bytes_sent})
+    return rounds
+
+
+def in_trouble(group: dist.ProcessGroup, change: Callable[[ParallelEngine], None], rank: int) -> tuple[int, str, str]:
+    """Rounds that went well, and the name and words of what ended a decode of which `rank` something was changed."""
+    engine, rounds = ParallelEngine(network("dream-a"), group, ()), 0
+    if engine.rank == rank:
+        change(engine)
+    try:
+        for _ in decode(PROMPT, engine, PIPELINED):
+            rounds += 1
+    except (RuntimeError, ValueError, Cancelled, OutOfStep) as error:
+        return rounds, type(error).__name__, str(error)
+    return rounds, "", ""
+
+
+def failing(call: Callable, error: Exception, after: int = 0) -> Callable:
+    """`call`, which raises once it has been called `after` times."""
+    calls = iter(range(after))
+
+    def raises(*arguments: Any) -> Any:
+        if next(calls, None) is None:
+            raise error
+        return call(*arguments)
+
+    return raises
+
+
+def bad_forward(engine: ParallelEngine) -> None:
+    engine.local.records = failing(engine.local.records, ValueError("a bad forward"), 3)
+
+
+def no_room(engine: ParallelEngine) -> None:
+    engine.local.open = failing(engine.local.open, RuntimeError("out of memory"))
+
+
+def no_room_to_commit(engine: ParallelEngine) -> None:
+    engine.local.open(8, 96, PIPELINED)
+    engine.local.cache.span = failing(engine.local.cache.span, RuntimeError("out of memory"))
+
+
+def no_number(engine: ParallelEngine) -> None:
+    records = engine.local.records
+    engine.local.records = lambda window: records(window) * float("nan")
+
+
+def drift(engine: ParallelEngine) -> None:
+    """In its third forward, this rank believes in another token."""
+    forward, calls = engine.forward, iter(range(2))
+
+    def drifted(window: Window) -> Observation:
+        if next(calls, None) is None:
+            window.tokens[0, 0] ^= 1
+        return forward(window)
+
+    engine.forward = drifted
+
+
+def cancel(engine: ParallelEngine) -> None:
+    calls = iter((False, False))
+    engine.cancelled = lambda: next(calls, True)
+
+
+# ---- tests -----------------------------------------------------------------------------------------------------------
+
+
+@cache
+def in_one_process(case: str, lookahead: int) -> dict[str, Any]:
+    wanted = with_lookahead(case, lookahead)
+    return decoded(LocalEngine(network(wanted.model)), wanted)
+
+
+def with_lookahead(case: str, lookahead: int) -> Case:
+    return replace(CASES[case], settings=replace(CASES[case].settings, lookahead=lookahead))
+
+
+@pytest.mark.parametrize("lookahead", LOOKAHEADS)
+@pytest.mark.parametrize("ranks", RANKS)
+@pytest.mark.parametrize("case", CASES)
+def test_any_number_of_ranks_decodes_the_same(group, case, ranks, lookahead):
+    wanted = in_one_process(case, lookahead)
+    for got in group.run(ranks, in_parallel, with_lookahead(case, lookahead)):
+        scores = got.pop("scores")
+        assert got == {name: value for name, value in wanted.items() if name != "scores"}
+        assert scores == pytest.approx(wanted["scores"], abs=1e-5)
+
+
+def test_the_cases_ask_something_of_the_ranks():
+    """Else the test above would prove little: many branches, several commits, lookaheads that win."""
+    for case in CASES:
+        rounds = in_one_process(case, 8)["rounds"]
+        assert max(len(each["tried"]) for each in rounds) >= 4, case
+        assert len({each["window"][2] for each in rounds}) >= 3, case
+        assert any(each["tried"][each["winner"]] for each in rounds), case
+
+
+@pytest.mark.parametrize("ranks", (2, 4))
+def test_all_ranks_run_the_lanes_of_a_race_in_the_same_order(group, ranks):
+    """The lanes' clocks decide the order, so they have to be the same everywhere."""
+    everybodys = group.run(ranks, raced)
+    assert all(each == everybodys[0] for each in everybodys)
+    turns, _ = everybodys[0]
+    assert [fine for _, fine in turns[:6]] == [False] * 6 and all(fine for _, fine in turns[6:])
+
+
+def test_rows_times_and_bytes_of_each_rank(group):
+    everybodys = group.run(3, figures)
+    assert [[{**each, "sent": 0} for each in rounds] for rounds in everybodys] == [[{**each, "sent": 0} for each in everybodys[0]]] * 3
+    for each in everybodys[0]:
+        assert each["fine"]
+        assert [row for rows in each["rows"].values() for row in rows] == list(range(each["branches"]))
+    assert max(each["sent"] for rounds in everybodys for each in rounds) < 4096 * len(everybodys[0])
+
+
+@pytest.mark.parametrize("rank", (0, 1, 3))
+@pytest.mark.parametrize(
+    ("change", "kind", "own", "others", "rounds"),
+    [
+        (bad_forward, "ValueError", "a bad forward", "rank {} failed", 3),
+        (no_room, "RuntimeError", "out of memory", "rank {} failed", 0),
+        (drift, "RankFailed", "drifted apart", "drifted apart", 2),
+        (cancel, "Cancelled", "", "", 2),
+    ],
+)  # fmt: skip
+def test_what_happens_on_one_rank_ends_all_in_the_same_round(group, rank, change, kind, own, others, rounds):
+    if change is bad_forward:
+        rounds = 3 if rank == 0 else None  # the others have no branch in the first rounds
+    ended = group.run(4, in_trouble, change, rank)
+    assert len({happened for happened, _, _ in ended}) == 1
+    assert rounds in (None, ended[0][0])
+    for index, (_, name, words) in enumerate(ended):
+        assert name == (kind if index == rank or kind == "Cancelled" else "RankFailed")
+        assert (own if index == rank else others.format(rank)) in words
+    fine = group.run(4, in_parallel, CASES["forced"])  # the group has survived it
+    assert fine[0]["ids"] == fine[3]["ids"] == decoded(LocalEngine(network("dream-a")), CASES["forced"])["ids"]
+
+
+def test_what_is_not_a_number_is_found_out_on_all_ranks(group):
+    ended = group.run(2, in_trouble, no_number, 0)
+    assert {name for _, name, _ in ended} == {"ModelError"} and "not a number" in ended[1][2]
+
+
+def test_a_rank_that_fails_where_it_cannot_tell_is_out_of_step(group):
+    """Its process then ends, so that its peers do not wait."""
+    assert group.run(1, in_trouble, no_room_to_commit, 0) == [(0, "OutOfStep", "out of memory")]
