@@ -11,6 +11,6 @@ RUN pip install --no-cache-dir --user -r requirements.txt -c constraints.txt
 COPY --chown=user . .
 
 EXPOSE 7860
-HEALTHCHECK --start-period=60s CMD python -c "import urllib.request as r; r.urlopen('http://127.0.0.1:7860/', timeout=5)"
+HEALTHCHECK --start-period=60s CMD python -c "import urllib.request as r; r.urlopen('http://127.0.0.1:7860/healthz', timeout=10)"
 ENV LOPA_HOST=0.0.0.0 LOPA_PORT=7860
 CMD ["python", "app.py"]

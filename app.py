@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ModelError as error:
         return fail(str(error))
     page = build(model, max_queue=args.max_queue)
-    served = serve(page, args.host, ports, auth=args.auth, browser=args.open, share=args.share)
+    served = serve(page, args.host, ports, health=model.health, auth=args.auth, browser=args.open, share=args.share)
     model.close()
     return 0 if served else fail(unusable(args.host, ports))
 

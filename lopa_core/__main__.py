@@ -15,6 +15,7 @@ COMMANDS = {
     "compare": "one prompt through several decoders, side by side",
     "bench": "decoders on held-out problems with checkable answers",
     "bench-rounds": "time per round against the number of branches",
+    "bench-step": "one step on random weights against the device's roofline",
     "trace": "what a saved trace holds, and a page to replay it",
     "record": "the page's gallery of recorded runs, anew",
     "verify": "check the decoders against a file of conformance cases",

@@ -11,8 +11,8 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
@@ -21,13 +21,25 @@ if TYPE_CHECKING:
 PATIENCE = 60.0  # seconds for the tunnel: a download and two answers from elsewhere
 
 
-def serve(page: gr.Blocks, host: str, ports: Sequence[int], *, auth: list[tuple[str, str]] | None, browser: bool, share: bool) -> bool:
-    """Serve `page` until SIGTERM or Ctrl-C. False, at once, where none of `ports` can be had."""
+def serve(
+    page: gr.Blocks,
+    host: str,
+    ports: Sequence[int],
+    *,
+    health: Callable[[], dict[str, Any]],
+    auth: list[tuple[str, str]] | None,
+    browser: bool,
+    share: bool,
+) -> bool:
+    """Serve `page` until SIGTERM or Ctrl-C. False, at once, where none of `ports` can be had. health: for /healthz."""
+    from .health import add_health  # with the web server's packages
+
     over = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: over.set())
     if not launch(page, host, ports, auth, browser):
         return False
+    add_health(page.app, health)
     moved = f" (port {ports[0]} is taken)" if page.server_port != ports[0] else ""
     print(f"LoPA Side by Side runs on {page.local_url}{moved}", flush=True)
     link = public_link(page, protected=bool(auth)) if share else None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import socket
 import threading
 from multiprocessing.connection import Connection
 from typing import Any
@@ -36,4 +39,7 @@ class Link:
         return message
 
     def close(self) -> None:
+        """Hang up, so that both ends hear of it even while a thread is listening, and let go."""
+        with contextlib.suppress(OSError), socket.socket(fileno=os.dup(self.connection.fileno())) as line:  # closed already, or gone
+            line.shutdown(socket.SHUT_RDWR)
         self.connection.close()

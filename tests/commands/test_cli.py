@@ -197,3 +197,12 @@ def test_the_gallery_can_be_recorded_anew(capsys, tmp_path):
     shipped = read(REPLAYS / made.name)
     assert code == 0 and made.name == "fifteen-branches.json"
     assert [trace.tokens for trace in read(made)] == [trace.tokens for trace in shipped]
+
+
+def test_bench_step_stands_beside_the_roofline(capsys):
+    got = call_json(capsys, "bench-step", "--shape", "small", "--layers", "1", "--rows", "1,2", "--window", "16", "--prefix", "32", "--repeats", "2")
+    assert [(each["rows"], each["window"]) for each in got["results"]] == [(1, 16), (2, 16)]
+    for each in got["results"]:
+        assert each["ratio"] == pytest.approx(each["milliseconds"] / each["floor"]) and 0 <= each["host_share"] < 1
+    code, _, err = call(capsys, "bench-step", "--rows", "0")
+    assert code == 2 and "--rows takes whole numbers" in err

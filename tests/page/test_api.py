@@ -2,6 +2,7 @@
 
 import json
 
+import httpx
 import pytest
 from gradio_client import Client
 
@@ -66,3 +67,8 @@ def test_a_wrong_call_is_answered_with_a_sentence(client, given, words):
     with pytest.raises(Exception, match=words) as told:
         client.predict(**given, api_name="/compare")
     assert "Traceback" not in str(told.value)
+
+
+def test_the_health_endpoint_asks_and_answers(address):
+    told = httpx.get(address + "healthz")
+    assert told.status_code == 200 and told.json()["state"] == "ready" and told.json()["workers"][0]["answers"] is True

@@ -34,7 +34,7 @@ pytestmark = pytest.mark.timeout(60)
 
 RANKS, LOOKAHEADS = (1, 2, 3, 4), (1, 2, 4, 7, 8)
 PROMPT = [165, 485, 77, 202, 333, 24, 37]
-PIPELINED = DecodeSettings(max_new_tokens=64, block_size=16, tau_add=0.1)
+PIPELINED = DecodeSettings(max_new_tokens=32, block_size=8, tau_add=0.1)
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Case:
 
 
 CASES = {
-    f"{model}-{attention}-{temperature}": Case(model, replace(PIPELINED, attention=attention, temperature=temperature, seed=5))
+    f"{model}-{attention}-{temperature}": Case(model, replace(PIPELINED, attention=attention, temperature=temperature, seed=4))
     for model in ("dream-a", "llada-a")
     for attention in ("full", "block_causal")
     for temperature in (0.0, 0.8)
@@ -76,7 +76,7 @@ def network(model: str) -> Transformer:
 
 @cache
 def prompt(model: str) -> list[int]:
-    return open_model().encode(EXAMPLES["Baking"].question) if model == "lopa-tiny" else PROMPT
+    return open_model().encode(EXAMPLES["On the bus"].question) if model == "lopa-tiny" else PROMPT
 
 
 def decoded(engine: Engine, case: Case) -> dict[str, Any]:
@@ -113,15 +113,14 @@ def raced(group: dist.ProcessGroup) -> tuple[list[tuple[str, bool]], list[list[i
     return turns, [tape.tokens for tape in race.tapes.values()]
 
 
-def figures(group: dist.ProcessGroup) -> list[dict[str, Any]]:
-    """Of each round: who ran which rows, and whether the times make sense; and what was sent in all."""
+def figures(group: dist.ProcessGroup) -> tuple[list[Any], int]:
+    """Of each round: its branches, who ran which, the common clock; and how many bytes this rank has sent."""
     engine, rounds = ParallelEngine(network("dream-a"), group, ()), []
     for each in decode(PROMPT, engine, PIPELINED):
-        now = time.perf_counter()
-        fine = all(span.start <= span.end <= now for span in engine.spans) and engine.clock > 0
-        rows = {span.device: span.rows for span in engine.spans}
-        rounds.append({"branches": len(each.branches), "rows": rows, "fine": fine, "clock": engine.clock, "sent": engine.bytes_sent})
-    return rounds
+        own = [span for span in engine.spans if span.device == engine.rank]
+        assert all(span.start <= span.end <= time.perf_counter() for span in own)
+        rounds.append((len(each.branches), [row for span in engine.spans for row in span.rows], engine.clock))
+    return rounds, engine.bytes_sent
 
 
 def in_trouble(group: dist.ProcessGroup, change: Callable[[ParallelEngine], None], rank: int) -> tuple[int, str, str]:
@@ -226,13 +225,14 @@ def test_all_ranks_run_the_lanes_of_a_race_in_the_same_order(group, ranks):
     assert [fine for _, fine in turns[:6]] == [False] * 6 and all(fine for _, fine in turns[6:])
 
 
-def test_rows_times_and_bytes_of_each_rank(group):
-    everybodys = group.run(3, figures)
-    assert [[{**each, "sent": 0} for each in rounds] for rounds in everybodys] == [[{**each, "sent": 0} for each in everybodys[0]]] * 3
-    for each in everybodys[0]:
-        assert each["fine"]
-        assert [row for rows in each["rows"].values() for row in rows] == list(range(each["branches"]))
-    assert max(each["sent"] for rounds in everybodys for each in rounds) < 4096 * len(everybodys[0])
+def test_rows_clock_and_bytes(group):
+    told = group.run(3, figures)
+    rounds, _ = told[0]
+    assert all(each == rounds for each, _ in told)  # the clock to its last digit: it decides which lane is next
+    assert all(rows == list(range(branches)) for branches, rows, _ in rounds)
+    clocks = [clock for _, _, clock in rounds]
+    assert 0 < clocks[0] and clocks == sorted(clocks)
+    assert all(0 < sent < 2048 * len(rounds) for _, sent in told)
 
 
 @pytest.mark.parametrize("rank", (0, 1, 3))
