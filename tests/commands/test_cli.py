@@ -200,7 +200,8 @@ def test_the_gallery_can_be_recorded_anew(capsys, tmp_path):
 
 
 def test_bench_step_stands_beside_the_roofline(capsys):
-    got = call_json(capsys, "bench-step", "--shape", "small", "--layers", "1", "--rows", "1,2", "--window", "16", "--prefix", "32", "--repeats", "2")
+    sizes = ["--shape", "small", "--layers", "1", "--rows", "1,2", "--window", "16", "--prefix", "32", "--repeats", "2"]
+    got = call_json(capsys, "bench-step", *sizes)
     assert [(each["rows"], each["window"]) for each in got["results"]] == [(1, 16), (2, 16)]
     for each in got["results"]:
         assert each["ratio"] == pytest.approx(each["milliseconds"] / each["floor"]) and 0 <= each["host_share"] < 1

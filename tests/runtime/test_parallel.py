@@ -105,12 +105,12 @@ def in_parallel(group: dist.ProcessGroup, case: Case) -> dict[str, Any]:
     return decoded(ParallelEngine(network(case.model), group, ()), case)
 
 
-def raced(group: dist.ProcessGroup) -> tuple[list[tuple[str, bool]], list[list[int]]]:
-    """Which lane ran when in a race with a warm-up, and what each decoded."""
+def raced(group: dist.ProcessGroup) -> tuple[list[tuple[str, float]], dict[str, list[int]]]:
+    """Which lane ran when in a race with a warm-up, and its engine's clock (0 in the warm-up); and what each decoded."""
     lanes = {"confidence": PIPELINED.decoder("confidence"), "lopa": PIPELINED}
     race = LocalRace(lambda: ParallelEngine(network("dream-a"), group, ()), network("dream-a").config, PROMPT, lanes)
-    turns = [(name, happened is not None) for name, happened in race.run()]
-    return turns, [tape.tokens for tape in race.tapes.values()]
+    turns = [(name, race.tapes[name].engine.clock if happened else 0.0) for name, happened in race.run()]
+    return turns, {name: tape.tokens for name, tape in race.tapes.items()}
 
 
 def figures(group: dist.ProcessGroup) -> tuple[list[Any], int]:
@@ -218,11 +218,16 @@ def test_the_cases_ask_something_of_the_ranks():
 
 @pytest.mark.parametrize("ranks", (2, 4))
 def test_all_ranks_run_the_lanes_of_a_race_in_the_same_order(group, ranks):
-    """The lanes' clocks decide the order, so they have to be the same everywhere."""
+    """The lane that is behind goes next, by clocks that are the same everywhere; the warm-up does not count."""
     everybodys = group.run(ranks, raced)
     assert all(each == everybodys[0] for each in everybodys)
-    turns, _ = everybodys[0]
-    assert [fine for _, fine in turns[:6]] == [False] * 6 and all(fine for _, fine in turns[6:])
+    turns, tokens = everybodys[0]
+    assert tokens["lopa"] == list(in_one_process("dream-a-full-0.0", PIPELINED.lookahead)["ids"])
+    clocks = dict.fromkeys(tokens, 0.0)
+    last = {name: index for index, (name, _) in enumerate(turns)}  # a lane's last round
+    for index, (name, clock) in enumerate(turns[6:], start=6):
+        assert all(clocks[name] <= clocks[other] for other in tokens if last[other] > index)
+        clocks[name] = clock
 
 
 def test_rows_clock_and_bytes(group):
@@ -231,31 +236,38 @@ def test_rows_clock_and_bytes(group):
     assert all(each == rounds for each, _ in told)  # the clock to its last digit: it decides which lane is next
     assert all(rows == list(range(branches)) for branches, rows, _ in rounds)
     clocks = [clock for _, _, clock in rounds]
-    assert 0 < clocks[0] and clocks == sorted(clocks)
+    assert clocks[0] > 0 and clocks == sorted(clocks)
     assert all(0 < sent < 2048 * len(rounds) for _, sent in told)
 
 
 @pytest.mark.parametrize("rank", (0, 1, 3))
 @pytest.mark.parametrize(
-    ("change", "kind", "own", "others", "rounds"),
+    ("change", "kind", "own", "others"),
     [
-        (bad_forward, "ValueError", "a bad forward", "rank {} failed", 3),
-        (no_room, "RuntimeError", "out of memory", "rank {} failed", 0),
-        (drift, "RankFailed", "drifted apart", "drifted apart", 2),
-        (cancel, "Cancelled", "", "", 2),
+        (bad_forward, "ValueError", "a bad forward", "rank {} failed"),
+        (no_room, "RuntimeError", "out of memory", "rank {} failed"),
+        (drift, "RankFailed", "drifted apart", "drifted apart"),
     ],
 )  # fmt: skip
-def test_what_happens_on_one_rank_ends_all_in_the_same_round(group, rank, change, kind, own, others, rounds):
-    if change is bad_forward:
-        rounds = 3 if rank == 0 else None  # the others have no branch in the first rounds
+def test_what_fails_on_one_rank_ends_all_in_the_same_round(group, rank, change, kind, own, others):
     ended = group.run(4, in_trouble, change, rank)
-    assert len({happened for happened, _, _ in ended}) == 1
-    assert rounds in (None, ended[0][0])
+    assert len({rounds for rounds, _, _ in ended}) == 1
     for index, (_, name, words) in enumerate(ended):
-        assert name == (kind if index == rank or kind == "Cancelled" else "RankFailed")
+        assert name == (kind if index == rank else "RankFailed")
         assert (own if index == rank else others.format(rank)) in words
-    fine = group.run(4, in_parallel, CASES["forced"])  # the group has survived it
-    assert fine[0]["ids"] == fine[3]["ids"] == decoded(LocalEngine(network("dream-a")), CASES["forced"])["ids"]
+    assert_works(group)
+
+
+@pytest.mark.parametrize("rank", (0, 1, 3))
+def test_a_cancel_on_one_rank_ends_all_in_the_same_round(group, rank):
+    assert group.run(4, in_trouble, cancel, rank) == [(2, "Cancelled", "")] * 4
+    assert_works(group)
+
+
+def assert_works(group: Ranks) -> None:
+    """The group has survived what was done to it."""
+    wanted = in_one_process("dream-a-full-0.0", 4)["ids"]
+    assert [each["ids"] for each in group.run(4, in_parallel, with_lookahead("dream-a-full-0.0", 4))] == [wanted] * 4
 
 
 def test_what_is_not_a_number_is_found_out_on_all_ranks(group):
