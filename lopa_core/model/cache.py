@@ -15,10 +15,12 @@ from .family import ModelConfig
 
 
 class Cache:
-    """Keys and values [layers, rows, K, length, D]."""
+    """Keys and values [layers, rows, K, length, D]. kv_heads: K, where a device has only some of the config's."""
 
-    def __init__(self, config: ModelConfig, *, rows: int, length: int, device: torch.device, dtype: torch.dtype) -> None:
-        shape = (config.layers, rows, config.kv_heads, length, config.head_dim)
+    def __init__(
+        self, config: ModelConfig, *, rows: int, length: int, device: torch.device, dtype: torch.dtype, kv_heads: int | None = None
+    ) -> None:
+        shape = (config.layers, rows, kv_heads or config.kv_heads, length, config.head_dim)
         self.keys = torch.empty(shape, device=device, dtype=dtype)
         self.values = torch.empty(shape, device=device, dtype=dtype)
 

@@ -31,6 +31,11 @@ class Transformer(nn.Module):
         if config.tied:
             self.head.weight = self.embed.weight
 
+    @property
+    def kv_heads(self) -> int:
+        """Key/value heads on this device: all of them, or its share where layers are spread over several."""
+        return self.layers[0].attention.kv_heads
+
     def forward(
         self, tokens: Tensor, *, start: int = 0, mask: Tensor | None = None, cache: Cache | None = None, columns: Tensor | None = None
     ) -> Tensor:

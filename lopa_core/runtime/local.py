@@ -37,7 +37,8 @@ class LocalEngine:
     def open(self, rows: int, length: int, settings: DecodeSettings) -> None:
         if rows > self.room[0] or length > self.room[1]:
             self.room = (max(rows, self.room[0]), max(length, self.room[1]))
-            self.cache = Cache(self.config, rows=self.room[0], length=self.room[1], device=self.device, dtype=self.dtype)
+            kept = {"device": self.device, "dtype": self.dtype, "kv_heads": self.network.kv_heads}
+            self.cache = Cache(self.config, rows=self.room[0], length=self.room[1], **kept)
         self.rows, self.settings = rows, settings
         self.forbidden = None if settings.allow_mask_token else self.config.mask_id
         self.seconds_in_network = self.seconds_observing = 0.0

@@ -140,7 +140,7 @@ class FixedLogits(nn.Module):
         super().__init__()
         self.config = parse_config(raw or dream_config())
         self.embed = nn.Embedding(1, 1)
-        self.logits = logits
+        self.logits, self.kv_heads = logits, self.config.kv_heads
 
     def forward(self, tokens: torch.Tensor, **_: object) -> torch.Tensor:
         return torch.zeros(*tokens.shape, 1)
