@@ -52,14 +52,18 @@ class ParallelEngine:
     """An Engine whose rows are spread over the ranks of a group. One per rank, used in step.
 
     cancelled: asked once a round; any rank may answer True. devices: names of all ranks' devices, by rank.
+    tensor: ranks that share one copy of the network (model/sharding.py), a team; a team's ranks follow each other, run
+    the same branches, and the first of them tells their records. peers: the ranks with this rank's part of the network.
     bytes_sent adds up what this rank has sent for records, bytes_committed what it has for keys and values.
     """
 
     def __init__(
-        self, network: Transformer, group: dist.ProcessGroup, devices: tuple[str, ...], cancelled: Callable[[], bool] = lambda: False
-    ) -> None:
-        self.local, self.config, self.group = LocalEngine(network), network.config, group
-        self.rank, self.ranks = dist.get_rank(group), dist.get_world_size(group)
+        self, network: Transformer, group: dist.ProcessGroup, devices: tuple[str, ...], cancelled: Callable[[], bool] = lambda: False,
+        *, tensor: int = 1, peers: dist.ProcessGroup | None = None,
+    ) -> None:  # fmt: skip
+        self.local, self.config, self.group, self.peers = LocalEngine(network), network.config, group, peers or group
+        self.rank, self.ranks, self.tensor = dist.get_rank(group), dist.get_world_size(group), tensor
+        self.team, self.leads = self.rank // tensor, self.rank % tensor == 0
         self.devices, self.cancelled = devices, cancelled
         self.bytes_sent = self.bytes_committed = 0
         self.clock = 0.0
@@ -71,15 +75,18 @@ class ParallelEngine:
         self.settings, self.clock = settings, 0.0
         self.seconds_in_network = 0.0
         try:
-            self.local.open(-(-rows // self.ranks), length, settings)
+            self.local.open(-(-rows // (self.ranks // self.tensor)), length, settings)
             self.unopened = None
         except Exception as error:
             self.unopened = error
 
     def forward(self, window: Window) -> Observation:
         began = time.perf_counter()
-        self.shares = split(len(window.tokens), self.ranks)
-        counts = [part.stop - part.start for part in (between(window, low, high) for low, high in self.shares)]
+        self.teams = split(len(window.tokens), self.ranks // self.tensor)
+        parts = [between(window, low, high) for low, high in self.teams]
+        counts = [
+            0 if rank % self.tensor else parts[rank // self.tensor].stop - parts[rank // self.tensor].start for rank in range(self.ranks)
+        ]
         mine, error = self.run(window, packet.room(counts), began)
         headers, records = self.exchange(mine, counts)
         self.agree(headers, error)
@@ -89,7 +96,7 @@ class ParallelEngine:
     def run(self, window: Window, size: int, began: float) -> tuple[Tensor, Exception | None]:
         """This rank's packet, on its device; and the error if its forward failed: the others must hear of that first."""
         told = packet.checksum(window)
-        low, high = self.shares[self.rank]
+        low, high = self.teams[self.team]
         try:
             if self.unopened:
                 raise self.unopened
@@ -98,7 +105,7 @@ class ParallelEngine:
             return self.packed(Header(packet.FAILED, self.cancelled(), told), None, size), error
         span = self.local.spans[0] if records is not None else TraceSpan(0, (), began, began)
         header = Header(packet.FINE, self.cancelled(), told, span.start - began, span.end - began)
-        return self.packed(header, records, size), None
+        return self.packed(header, records if self.leads else None, size), None
 
     @in_step()
     def packed(self, header: Header, records: Tensor | None, size: int) -> Tensor:
@@ -134,7 +141,8 @@ class ParallelEngine:
         """Who ran what when. The ranks left the last exchange together, so their rounds have a common beginning."""
         self.spans = [
             TraceSpan(rank, tuple(range(low, high)), began + header.began, began + header.ended)
-            for rank, (header, (low, high)) in enumerate(zip(headers, self.shares))
+            for rank, header in enumerate(headers)
+            for low, high in [self.teams[rank // self.tensor]]
             if high > low
         ]
         slowest = max(header.ended for header in headers)
@@ -147,16 +155,16 @@ class ParallelEngine:
         """The winner's keys and values become the prefix of all rows of all ranks, by one flat broadcast.
 
         Under block-causal attention they do not depend on the branch: each rank takes its own first row's, unless
-        some rank had no branch in this round and so computed none.
+        some team had no branch in this round and so computed none.
         """
         cache, rows = self.local.cache, self.local.rows
-        if self.settings.attention == "block_causal" and all(high > low for low, high in self.shares):
+        if self.settings.attention == "block_causal" and all(high > low for low, high in self.teams):
             cache.commit(0, start, end, rows)
             return
-        owner = next(rank for rank, (low, high) in enumerate(self.shares) if low <= row < high)
-        span = cache.span(row - self.shares[owner][0] if owner == self.rank else 0, start, end)
-        dist.broadcast(span, group=self.group, group_src=owner)
-        if owner == self.rank:
+        owner = next(team for team, (low, high) in enumerate(self.teams) if low <= row < high)
+        span = cache.span(row - self.teams[owner][0] if owner == self.team else 0, start, end)
+        dist.broadcast(span, group=self.peers, group_src=owner)
+        if owner == self.team:
             self.bytes_committed += span.numel() * span.element_size()
         cache.fill(span, start, end, rows)
 

@@ -1,5 +1,7 @@
 """Tensor parallelism over two and four processes: the same hidden rows and logits as on one device, each with its share."""
 
+from copy import deepcopy
+
 import pytest
 import torch
 import torch.distributed as dist
@@ -26,9 +28,9 @@ def ranks(request):
 
 def compare(group, name):
     """(largest difference of logits in two forwards over a cache, this rank's share of the parameters)."""
-    whole, spread = (conformance_network(name, dtype=torch.float64) for _ in range(2))
+    whole = conformance_network(name, dtype=torch.float64)
+    spread = deepcopy(whole)
     shard(spread, DeviceMesh.from_group(group, "cpu"), CPU)
-    differences = []
     with torch.inference_mode():
         told = []
         for network in (whole, spread):
@@ -42,7 +44,7 @@ def compare(group, name):
 
 def refuse(group, name):
     with pytest.raises(ModelError, match="cannot be spread over 4 devices"):
-        shard(conformance_network(name), DeviceMesh.from_group(group, "cpu"), CPU)
+        shard(deepcopy(conformance_network(name)), DeviceMesh.from_group(group, "cpu"), CPU)
     dist.barrier(group)
     return True
 
