@@ -29,7 +29,7 @@ class PooledModel(Model):
     """
 
     def __init__(self, crew: Crew, folder: Path, arguments: Mapping[str, Any] | None = None) -> None:
-        super().__init__(folder.resolve().name, read_config(folder), find_tokenizer(folder), "", folder)
+        super().__init__(folder.resolve().name, read_config(folder), find_tokenizer(folder), folder)
         self.crew, self.arguments = crew, arguments
 
     @property
@@ -37,10 +37,6 @@ class PooledModel(Model):
         """All devices in words, such as 4 x NVIDIA L4."""
         names = list(self.crew.names)
         return ", ".join(f"{names.count(name)} x {name}" for name in dict.fromkeys(names))
-
-    @hardware.setter
-    def hardware(self, words: str) -> None:
-        """Only the workers know."""
 
     def race(self, prompt: Sequence[int], lanes: Lanes, forced: Mapping[int, int] | None = None, *, warm: bool = True) -> RemoteRace:
         return RemoteRace(self.crew, self.config, prompt, lanes, forced, warm)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,33 +21,37 @@ from .local import LocalEngine
 from .race import Lanes, LocalRace, Race
 
 
-class Model:
+class Model(ABC):
     """What a page and a command line need of a checkpoint, wherever its network runs.
 
     name: the folder's. tokenizer is None where the folder has none: prompts are token ids then. hardware: in words.
     """
 
-    def __init__(self, name: str, config: ModelConfig, tokenizer: Tokenizer | None, hardware: str, folder: Path) -> None:
-        self.name, self.config, self.tokenizer, self.hardware, self.folder = name, config, tokenizer, hardware, folder
+    hardware: str
 
+    def __init__(self, name: str, config: ModelConfig, tokenizer: Tokenizer | None, folder: Path) -> None:
+        self.name, self.config, self.tokenizer, self.folder = name, config, tokenizer, folder
+
+    @abstractmethod
     def race(self, prompt: Sequence[int], lanes: Lanes, forced: Mapping[int, int] | None = None, *, warm: bool = True) -> Race:
         """Line up `lanes` on one prompt. Raises SettingsError for a prompt that cannot be decoded.
 
         forced: {round: branch} that wins there whatever the scores say. warm: whether warm-up rounds go first.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def sibling(self, folder: Path) -> Model:
         """Another checkpoint, opened as this one was. Raises ModelError."""
-        raise NotImplementedError
 
+    @abstractmethod
     def health(self) -> dict[str, Any]:
         """Whether it works (`state`: ready, or what else), and on what."""
-        raise NotImplementedError
 
+    @abstractmethod
     def wait(self) -> None:
         """Until it can be used. Raises ModelError if that will not be."""
 
+    @abstractmethod
     def close(self) -> None:
         """Give back what it holds."""
 
@@ -78,8 +83,14 @@ class LocalModel(Model):
     """A model whose network lies in this process."""
 
     def __init__(self, name: str, network: Transformer, tokenizer: Tokenizer | None, hardware: str, folder: Path) -> None:
-        super().__init__(name, network.config, tokenizer, hardware, folder)
-        self.network = network
+        super().__init__(name, network.config, tokenizer, folder)
+        self.network, self.hardware = network, hardware
+
+    def wait(self) -> None:
+        """It is here already."""
+
+    def close(self) -> None:
+        """The end of the process gives everything back."""
 
     def race(self, prompt: Sequence[int], lanes: Lanes, forced: Mapping[int, int] | None = None, *, warm: bool = True) -> LocalRace:
         return LocalRace(lambda: LocalEngine(self.network), self.config, prompt, lanes, forced, warm)
