@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Sequence
 from multiprocessing.connection import AuthenticationError
 from typing import Any
 
@@ -64,17 +65,18 @@ class Attached(Crew):
 
     def take(self, message: dict[str, Any]) -> None:
         if "pong" in message:
-            self.peers[message["rank"]].pongs.put(message)
+            self.take_pong(self.peers[message["rank"]], message)
         elif "run" in message:
             self.take_run(message)
 
-    def tell(self, **message: Any) -> None:
-        self.link.send(**message)
+    def tell(self, **message: Any) -> bool:
+        return self.link.send(**message)
 
-    def restart(self, why: str) -> None:
+    def restart(self, why: str, peers: Sequence[Member]) -> None:
         """Only who started them can start them again; a new connection at least cancels what they do."""
-        self.break_off("starting", why)
-        self.link.close()
+        if self.peers is peers:
+            self.break_off("starting", why)
+            self.link.close()
 
     def close(self) -> None:
         self.closing.set()

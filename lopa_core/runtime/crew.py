@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 from ..model.errors import ModelError
 
@@ -37,18 +37,31 @@ class Patience:
 
 @dataclass(slots=True)
 class Member:
-    """One worker. at: starting, loading, loaded, ready; name: its device in words, once it has told."""
+    """One worker. at: starting, loading, loaded, ready; name: its device in words, once it has told; pong: its last answer."""
 
     rank: int
     device: str
     at: str = "starting"
     name: str = ""
     pid: int | None = None
-    pongs: queue.Queue = field(default_factory=queue.Queue)
+    pong: dict[str, Any] = field(default_factory=lambda: {"pong": 0})
+
+
+@dataclass(slots=True)
+class Call:
+    """A run under way. waiting: the ranks that have not ended it; inbox: what they tell of it, None once they are gone."""
+
+    number: int
+    peers: Sequence[Member]
+    waiting: set[int]
+    inbox: queue.Queue[dict[str, Any] | None] = field(default_factory=queue.Queue)
 
 
 class Crew:
-    """The asking side. A subclass fills `peers` and hands over what they send by `take_run` and `become`."""
+    """The asking side. A subclass fills `peers`, with a new list for new workers, and hands over what they send.
+
+    state: starting (in words of the subclass), ready, degraded, failed, closed; reason: why, where there is one.
+    """
 
     def __init__(self, patience: Patience, names: Sequence[str]) -> None:
         self.patience = patience
@@ -56,16 +69,16 @@ class Crew:
         self.peers: Sequence[Member] = []
         self.state, self.reason, self.dtype = "starting", "", ""
         self.changed = threading.Condition()
-        self.inbox: queue.Queue[dict[str, Any] | None] | None = None
+        self.call: Call | None = None
         self.one_run = threading.Lock()
-        self.numbers = itertools.count(1)
+        self.numbers = itertools.count(time.time_ns())  # workers may outlive an app: its numbers are not the next one's
 
-    def tell(self, **message: Any) -> None:
-        """Send to all workers."""
+    def tell(self, **message: Any) -> bool:
+        """Send to all workers; False where one of them could not be reached."""
         raise NotImplementedError
 
-    def restart(self, why: str) -> None:
-        """Let go of workers that do not answer."""
+    def restart(self, why: str, peers: Sequence[Member]) -> None:
+        """Let go of workers that do not answer, unless that has happened already."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -74,7 +87,7 @@ class Crew:
     def wait(self, timeout: float) -> None:
         """Until it is ready. Raises PoolFault if it has failed, or is not ready in time."""
         with self.changed:
-            self.changed.wait_for(lambda: self.works or self.state == "failed", timeout)
+            self.changed.wait_for(lambda: self.works or self.state in ("failed", "closed"), timeout)
         if not self.works:
             raise PoolFault(self.excuse())
 
@@ -86,7 +99,10 @@ class Crew:
         """Why nothing can be run now."""
         if self.state == "failed":
             return f"The workers cannot be started: {self.reason or 'see the log'}"
-        return f"The model is not ready yet ({self.state}): please try again in a moment."
+        if self.state == "closed":
+            return "The workers have been stopped."
+        because = f"; {self.reason.removesuffix('.')}" if self.reason else ""
+        return f"The model is not ready yet ({self.state}{because}): please try again in a moment."
 
     def run(self, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """Messages of a run until it has ended; leaving it cancels. Raises PoolFault. Runs wait for each other."""
@@ -94,92 +110,92 @@ class Crew:
             with self.changed:
                 if not self.works:
                     raise PoolFault(self.excuse())
-                inbox = self.inbox = queue.Queue()
-                waiting = {peer.rank for peer in self.peers}
-            number = next(self.numbers)
-            self.tell(do="run", run=number, **request)
+                call = self.call = Call(next(self.numbers), self.peers, {peer.rank for peer in self.peers})
             try:
-                yield from self.messages(inbox, number, waiting)
+                if not self.tell(do="run", run=call.number, **request):
+                    self.give_up(call, "could not be reached")
+                yield from self.messages(call)
             finally:
-                if waiting:  # somebody has left, or something went wrong
-                    self.cancel(inbox, number, waiting)
-                self.inbox = None
+                if call.waiting:  # somebody has left
+                    self.cancel(call)
+                self.call = None
 
-    def messages(self, inbox: queue.Queue, number: int, waiting: set[int]) -> Iterator[dict[str, Any]]:
-        """What rank 0 tells of the run. waiting: the ranks that have not ended it; on a fault they are cleared away."""
-        outcomes, faults = None, []
-        while waiting:
+    def messages(self, call: Call) -> Iterator[dict[str, Any]]:
+        """What rank 0 tells of the run until all ranks have ended it."""
+        faults = []
+        while call.waiting:
             try:
-                message = inbox.get(timeout=self.patience.silence + self.patience.answer)
+                message = call.inbox.get(timeout=self.patience.silence + self.patience.answer)
             except queue.Empty:
-                waiting.clear()
-                self.restart("it did not answer for too long")
-                raise PoolFault(self.ended("did not answer in time")) from None
-            if message is None:  # a worker is gone; the supervisor starts all anew
-                waiting.clear()
+                self.give_up(call, "did not answer in time")
+            if message is None:
+                call.waiting.clear()
                 raise PoolFault(self.ended("ended unexpectedly"))
-            if message.get("run") != number:
-                continue  # the tail of a run before
             if "ended" in message:
-                waiting.discard(message["rank"])
-                outcomes = message.get("outcomes") or outcomes
+                call.waiting.discard(message["rank"])
                 faults += [message] if message["ended"] not in ("finished", "cancelled") else []
             else:
                 yield message
         if faults:
             raise PoolFault(words(faults))
-        if outcomes:
-            yield {"outcomes": outcomes}
 
-    def cancel(self, inbox: queue.Queue, number: int, waiting: set[int]) -> None:
+    def give_up(self, call: Call, how: str) -> NoReturn:
+        call.waiting.clear()
+        self.restart(f"A worker {how}.", call.peers)
+        raise PoolFault(self.ended(how))
+
+    def cancel(self, call: Call) -> None:
         """End the run on all ranks; they do so in the same round."""
-        self.tell(do="cancel", run=number)
+        self.tell(do="cancel", run=call.number)
         try:
-            for _ in self.messages(inbox, number, waiting):
+            for _ in self.messages(call):
                 pass
         except PoolFault as fault:
             log.warning("A cancelled run ended with: %s", fault)
 
     def ended(self, how: str) -> str:
+        if self.state == "closed":
+            return "The workers were stopped, so the run was broken off; what it had decoded is kept."
         return f"A worker {how}, so the run was broken off; what it had decoded is kept. The workers are being started again."
 
     def health(self) -> dict[str, Any]:
         """State and, from each worker that answers, its device, memory and what it does."""
-        asked = list(self.peers)
-        number = next(self.numbers)
+        asked, number = list(self.peers), next(self.numbers)
         self.tell(do="ping", ping=number)
         until = time.monotonic() + self.patience.answer
-        return {"state": self.state, "reason": self.reason, "dtype": self.dtype, "workers": [told(peer, number, until) for peer in asked]}
+        workers = [self.answer(peer, number, until) for peer in asked]
+        return {"state": self.state, "reason": self.reason, "dtype": self.dtype, "workers": workers}
+
+    def answer(self, peer: Member, number: int, until: float) -> dict[str, Any]:
+        """What a worker says to a ping, or to a later one of somebody else; `answers` is False if it does not in time."""
+        about = {"rank": peer.rank, "device": peer.name or peer.device, "at": peer.at, "pid": peer.pid}
+        with self.changed:
+            if not self.changed.wait_for(lambda: peer.pong["pong"] >= number, until - time.monotonic()):
+                return about | {"answers": False}
+        return about | {"answers": True} | {name: peer.pong[name] for name in ("memory", "running", "rounds")}
+
+    def take_pong(self, peer: Member, message: dict[str, Any]) -> None:
+        with self.changed:
+            peer.pong = message
+            self.changed.notify_all()
 
     def take_run(self, message: dict[str, Any]) -> None:
-        """A message of a run, with the rank it comes from."""
-        inbox = self.inbox
-        if inbox is not None:
-            inbox.put(message)
+        """A message of a run, with the rank it comes from; the tail of a run before is of no interest."""
+        call = self.call
+        if call is not None and message["run"] == call.number:
+            call.inbox.put(message)
 
     def break_off(self, state: str, why: str) -> None:
         """End the run under way: its workers are gone."""
         self.become(state, why)  # first, so that nobody asks the old workers once the run has heard
-        inbox = self.inbox
-        if inbox is not None:
-            inbox.put(None)
+        call = self.call
+        if call is not None:
+            call.inbox.put(None)
 
     def become(self, state: str, reason: str) -> None:
         with self.changed:
             self.state, self.reason = state, reason
             self.changed.notify_all()
-
-
-def told(peer: Member, number: int, until: float) -> dict[str, Any]:
-    """What a worker answers to a ping; `answers` is False if it does not in time."""
-    about = {"rank": peer.rank, "device": peer.name or peer.device, "at": peer.at, "pid": peer.pid}
-    while True:
-        try:
-            pong = peer.pongs.get(timeout=max(0.0, until - time.monotonic()))
-        except queue.Empty:
-            return about | {"answers": False}
-        if pong["pong"] == number:
-            return about | {"answers": True, "memory": pong["memory"], "running": pong["running"], "rounds": pong["rounds"]}
 
 
 def words(faults: Sequence[dict[str, Any]]) -> str:

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import os
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -27,6 +29,9 @@ from .crew import Crew, Member, Patience
 from .wire import Link
 
 log = logging.getLogger(__name__)
+STEPS = ("starting", "loading", "loaded", "ready")
+FAREWELL = 1.0  # seconds from when a worker has closed its link until it has ended by itself
+ENDING = 10.0  # seconds in which a killed process has to be gone
 
 
 @dataclass(slots=True, kw_only=True)
@@ -38,65 +43,97 @@ class Peer(Member):
 
 
 class Pool(Crew):
-    """devices: one worker each. arguments: what every worker is told besides, such as --model."""
+    """devices: one worker each. arguments: what every worker is told besides, such as --model. module: the worker's."""
 
-    def __init__(self, devices: Sequence[str], arguments: Sequence[str], patience: Patience | None = None) -> None:
+    def __init__(
+        self, devices: Sequence[str], arguments: Sequence[str], patience: Patience | None = None, module: str = "lopa_core.runtime.worker"
+    ) -> None:
         super().__init__(patience or Patience(), devices)
-        self.wanted, self.asked, self.arguments = list(devices), len(devices), list(arguments)
+        self.wanted, self.arguments, self.module = list(devices), list(arguments), module
+        self.left_out: list[str] = []  # devices that cannot be used, and why
         self.closing = threading.Event()
         self.supervisor = threading.Thread(target=self.supervise, name="pool", daemon=True)
         self.supervisor.start()
 
-    def tell(self, **message: Any) -> None:
-        for peer in self.peers:
-            peer.link.send(**message)
+    def tell(self, **message: Any) -> bool:
+        return all([peer.link.send(**message) for peer in self.peers])
+
+    def restart(self, why: str, peers: Sequence[Peer]) -> None:
+        """Let go of the run under way and of its workers; the supervisor then starts new ones."""
+        with self.changed:
+            if self.peers is peers and not self.fault:
+                self.fault = why
+                self.break_off("starting", why)
+        end(peers)
+
+    def become(self, state: str, reason: str) -> None:
+        super().become(*("closed", "") if self.closing.is_set() else (state, reason))
 
     def close(self) -> None:
         """End the workers; nothing of them is left afterwards."""
         self.closing.set()
-        self.end_peers()
+        self.break_off("closed", "")
+        end(self.peers)
         self.supervisor.join(timeout=10)
 
     # ---- the supervisor's thread ----------------------------------------------------------------------------------------
 
     def supervise(self) -> None:
-        """Start, listen, and after a fault start again, on fewer devices if the same one keeps failing."""
-        rest, failures = self.patience.rest, 0
+        try:
+            self.keep_up()
+        except Exception as error:  # nobody else would hear of it
+            log.exception("The supervisor of the workers failed")
+            self.break_off("failed", f"{type(error).__name__}: {error}")
+
+    def keep_up(self) -> None:
+        """Start, listen, and after a fault start again, on fewer devices if one keeps failing before it is ready."""
+        failures = 0
         while not self.closing.is_set():
-            with tempfile.TemporaryDirectory(prefix="lopa-") as folder:
-                self.begin(Path(folder) / "store")
-                culprit = self.listen()
-                self.end_peers()
-            if self.closing.is_set():
-                break
-            rest, failures = (self.patience.rest, 0) if self.came_up else (rest * 2, failures + 1)
-            if failures >= 2 and not self.degrade(culprit):
-                self.become("failed", self.reason)
-                break
-            self.become("starting", self.reason)
-            self.closing.wait(min(rest, self.patience.longest_rest))
+            culprit = self.attempt()
+            failures = 0 if self.came_up else failures + 1
+            if self.hopeless or (failures >= 2 and not self.degrade(culprit)):
+                self.become("failed", self.fault)
+                return
+            self.become("starting", self.fault)
+            self.closing.wait(min(self.patience.rest * 2**failures, self.patience.longest_rest))
 
     def degrade(self, culprit: Peer | None) -> bool:
-        """Go on without the device that keeps failing; False if none is left, or all are alike (one device only)."""
+        """Go on without the device that keeps failing; False if it is the only one, or none is to blame."""
         if culprit is None or len(self.wanted) < 2:
             return False
-        log.error("Going on without %s: %s", culprit.device, self.reason)
-        self.wanted.pop(culprit.rank)
+        log.error("Going on without %s: %s", culprit.device, self.fault)
+        self.left_out.append(f"{self.wanted.pop(culprit.rank)} is left out: {self.fault}")
         return True
 
+    def attempt(self) -> Peer | None:
+        """Start workers and see to them until the pool is closed or one of them fails; returns that one."""
+        self.came_up, self.hopeless, self.fault = False, False, ""
+        with tempfile.TemporaryDirectory(prefix="lopa-") as folder:
+            try:
+                self.begin(Path(folder) / "store")
+                return self.listen()
+            except OSError as error:  # of `begin`: too many processes or open files
+                self.fault = f"A worker cannot be started: {error.strerror}."
+                return None
+            finally:
+                peers, self.peers = self.peers, []
+                end(peers)
+                for peer in peers:
+                    peer.link.close()
+
     def begin(self, store: Path) -> None:
-        ranks, self.came_up = len(self.wanted), False
-        self.peers = [spawn(rank, ranks, device, store, self.arguments, self.patience) for rank, device in enumerate(self.wanted)]
-        self.become("starting", self.reason)
+        self.peers = []
+        for rank, device in enumerate(self.wanted):
+            self.peers.append(spawn(self.module, rank, len(self.wanted), device, store, self.arguments, self.patience))
 
     def listen(self) -> Peer | None:
         """Take in messages until a worker is gone or the pool is closed; returns the worker, if it was one."""
         deadline = time.monotonic() + self.patience.start
         links = {peer.link.connection: peer for peer in self.peers}
         while not self.closing.is_set():
-            if not self.works and time.monotonic() > deadline:
-                slow = next(peer for peer in self.peers if peer.at != "ready")
-                self.reason = f"{slow.device} was not ready within {self.patience.start:g} seconds."
+            if not self.came_up and time.monotonic() > deadline:
+                slow = min(self.peers, key=lambda peer: STEPS.index(peer.at))
+                self.fault = f"{slow.device} was not ready within {self.patience.start:g} seconds."
                 return slow
             for ready in connection.wait(list(links), timeout=0.2):
                 peer = links[ready]
@@ -108,11 +145,11 @@ class Pool(Crew):
 
     def take(self, peer: Peer, message: dict[str, Any]) -> None:
         if "pong" in message:
-            peer.pongs.put(message)
+            self.take_pong(peer, message)
         elif "run" in message:
             self.take_run(message | {"rank": peer.rank})
-        elif message.get("at") == "failed":
-            self.reason = message["error"]
+        elif message["at"] == "failed":
+            self.fault, self.hopeless = message["error"], message["hopeless"]
         else:
             self.progress(peer, message)
 
@@ -124,7 +161,7 @@ class Pool(Crew):
         steps = [each.at for each in self.peers]
         if all(step == "ready" for step in steps):
             self.came_up = True
-            self.become("ready" if len(self.wanted) == self.asked else "degraded", "")
+            self.become("degraded" if self.left_out else "ready", " ".join(self.left_out))
         elif all(step in ("loaded", "ready") for step in steps):
             if peer.at == "loaded":
                 self.meet()
@@ -135,35 +172,35 @@ class Pool(Crew):
         """All have loaded: tell each the names of all devices and let them begin."""
         self.become("warming", self.reason)
         self.names = tuple(peer.name for peer in self.peers)
-        for peer in self.peers:
-            peer.link.send(do="go", devices=self.names)
+        self.tell(do="go", devices=self.names)
 
     def lost(self, peer: Peer) -> Peer:
-        peer.process.kill()  # the link is gone; so is the process, or it has to be
-        code = peer.process.wait()
-        log.error("The worker on %s ended with code %s", peer.device, code)
-        self.reason = self.reason or f"the worker on {peer.device} ended with code {code}."
-        self.restart(self.reason)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            peer.process.wait(FAREWELL)
+        end([peer])
+        code = peer.process.poll()
+        how = f"The worker on {peer.device} " + (f"was killed by signal {-code}." if code and code < 0 else f"ended with code {code}.")
+        log.error("%s", how)
+        self.restart(how, self.peers)
         return peer
 
-    def restart(self, why: str) -> None:
-        """Let go of the run under way and of all workers; the supervisor then starts new ones."""
-        self.break_off("starting", why)
-        self.end_peers()
 
-    def end_peers(self) -> None:
-        for peer in self.peers:
-            with contextlib.suppress(OSError):
-                peer.process.kill()
-        for peer in self.peers:
-            peer.process.wait()
+def end(peers: Sequence[Peer]) -> None:
+    for peer in peers:
+        peer.process.kill()
+    for peer in peers:
+        try:
+            peer.process.wait(ENDING)
+        except subprocess.TimeoutExpired:  # its driver is stuck: nothing can be done about it from here
+            log.error("The worker on %s (process %s) does not end", peer.device, peer.pid)
 
 
-def spawn(rank: int, ranks: int, device: str, store: Path, arguments: Sequence[str], patience: Patience) -> Peer:
+def spawn(module: str, rank: int, ranks: int, device: str, store: Path, arguments: Sequence[str], patience: Patience) -> Peer:
     """A worker process at the other end of a socket pair."""
     mine, its = socket.socketpair()
+    mine.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", math.ceil(patience.answer), 0))  # it may not be reading
     command = [
-        sys.executable, "-m", "lopa_core.runtime.worker", "--link", str(its.fileno()), "--rank", str(rank), "--ranks", str(ranks),
+        sys.executable, "-m", module, "--link", str(its.fileno()), "--rank", str(rank), "--ranks", str(ranks),
         "--store", str(store), "--device", device, "--timeout", str(patience.silence), *arguments,
     ]  # fmt: skip
     with its:

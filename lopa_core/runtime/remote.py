@@ -45,13 +45,15 @@ class RemoteRace:
         messages = self.crew.run(self.request)
         try:
             for message in messages:
-                if "outcomes" in message:
-                    for name, told in message["outcomes"].items():
-                        self.tapes[name].finish(Outcome(tuple(told["tokens"]), told["reason"]))
-                    break
+                tape = self.tapes[message["lane"]]
+                tape.devices = self.crew.names  # there may have been a fresh start while this race was waiting
+                if "outcome" in message:
+                    told = message["outcome"]
+                    tape.finish(Outcome(tuple(told["tokens"]), told["reason"]))
+                    continue
                 happened = message["round"] and round_from_json(message["round"])
                 if happened:
-                    self.tapes[message["lane"]].add(happened)
+                    tape.add(happened)
                 yield message["lane"], happened
         finally:
             messages.close()  # a reader who has left cancels the run

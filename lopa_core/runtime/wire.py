@@ -15,19 +15,19 @@ LARGEST = 64 * 2**20  # bytes of one message
 
 
 class Link:
-    """One end of a connection. Any thread may send; one thread receives."""
+    """One end of a connection. Any thread may send or close; one thread receives."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self.sending = threading.Lock()
 
     def send(self, **message: Any) -> bool:
-        """Whether it could be handed over; a broken link is told by `receive`, on the thread that listens."""
+        """Whether it could be handed over; that a link is broken is told by `receive`, on the thread that listens."""
         frame = orjson.dumps(message)
         with self.sending:
             try:
                 self.connection.send_bytes(frame)
-            except OSError:  # the other end is gone
+            except OSError:  # the other end is gone, or has not read for too long
                 return False
         return True
 
@@ -39,7 +39,8 @@ class Link:
         return message
 
     def close(self) -> None:
-        """Hang up, so that both ends hear of it even while a thread is listening, and let go."""
+        """Hang up, so that both ends hear of it even while a thread is listening or sending, and let go."""
         with contextlib.suppress(OSError), socket.socket(fileno=os.dup(self.connection.fileno())) as line:  # closed already, or gone
             line.shutdown(socket.SHUT_RDWR)
-        self.connection.close()
+        with self.sending:
+            self.connection.close()

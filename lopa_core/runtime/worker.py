@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import logging
 import os
 import queue
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -25,12 +27,14 @@ import torch.distributed as dist
 from ..decode.settings import DecodeSettings, SettingsError
 from ..model.errors import ModelError
 from ..trace.plain import round_data
-from .device import memory
+from ..trace.recorder import Tape
+from .device import memory, usable
 from .parallel import Cancelled, ParallelEngine, RankFailed
 from .race import LocalRace
 from .session import LocalModel, open_model
 from .wire import Link
 
+log = logging.getLogger(__name__)
 PR_SET_PDEATHSIG = 1
 
 
@@ -40,7 +44,7 @@ class Worker:
     def __init__(self, link: Link, rank: int, ranks: int) -> None:
         self.link, self.rank, self.ranks = link, rank, ranks
         self.commands: queue.Queue[dict[str, Any]] = queue.Queue()
-        self.cancelled: set[int] = set()
+        self.cancelled: dict[int, threading.Event] = {}  # by the number of each run that is not over
         self.running: int | None = None
         self.model: LocalModel | None = None
         self.rounds = 0
@@ -48,22 +52,25 @@ class Worker:
 
     def listen(self) -> None:
         """Answer and note commands until the app is gone, then leave at once, whatever the main thread is stuck in."""
-        try:
-            while True:
-                message = self.link.receive()
-                match message["do"]:
-                    case "ping":
-                        self.link.send(pong=message["ping"], running=self.running, rounds=self.rounds, memory=self.memory())
-                    case "cancel":
-                        self.cancelled.add(message["run"])
-                    case "quit":
-                        break
-                    case _:
-                        self.commands.put(message)
-        except (EOFError, OSError):
-            pass
-        finally:
-            os._exit(0)
+        with dying():
+            try:
+                while True:
+                    self.heed(self.link.receive())
+            except (EOFError, OSError):
+                os._exit(0)
+
+    def heed(self, message: dict[str, Any]) -> None:
+        match message["do"]:
+            case "ping":
+                self.link.send(pong=message["ping"], running=self.running, rounds=self.rounds, memory=self.memory())
+            case "cancel":
+                if message["run"] in self.cancelled:
+                    self.cancelled[message["run"]].set()
+            case "run":
+                self.cancelled[message["run"]] = threading.Event()
+                self.commands.put(message)
+            case _:
+                self.commands.put(message)
 
     def memory(self) -> dict[str, int]:
         """Of the device once there is a network on it, else of this process; never the first to touch a GPU."""
@@ -71,65 +78,98 @@ class Worker:
 
     def serve(self, model: LocalModel, devices: Sequence[str]) -> None:
         """Run what is asked, in step with the other ranks, until the process ends."""
-        while True:
-            command = self.commands.get()
-            self.running = command["run"]
-            try:
-                self.race(model, devices, command)
-            except Cancelled:
-                self.link.send(run=self.running, ended="cancelled")
-            except RankFailed as error:
-                self.link.send(run=self.running, ended="peer", error=str(error))
-            except (SettingsError, ModelError) as error:
-                self.link.send(run=self.running, ended="refused", error=str(error))
-            except MemoryError:
-                self.link.send(run=self.running, ended="memory", error="")
-            except RuntimeError as error:
-                if "out of memory" not in str(error).lower():
-                    raise  # a collective that timed out, a device that is gone: this process can do no more
-                self.link.send(run=self.running, ended="memory", error=str(error).splitlines()[0][:300])
-                release()
-            self.cancelled.discard(self.running)
-            self.running = None
+        with dying():
+            while True:
+                command = self.commands.get()
+                number = self.running = command["run"]
+                ended = self.attempt(model, devices, command)
+                del self.cancelled[number]
+                self.running = None
+                self.link.send(run=number, **ended)
+                if ended["ended"] == "memory":
+                    release()
+
+    def attempt(self, model: LocalModel, devices: Sequence[str], command: dict[str, Any]) -> dict[str, str]:
+        """Run a race and say how it ended. What is not told here, such as a collective that timed out, ends the process."""
+        try:
+            self.race(model, devices, command)
+            return {"ended": "finished"}
+        except Cancelled:
+            return {"ended": "cancelled"}
+        except RankFailed as error:
+            return {"ended": "peer", "error": str(error)}
+        except (SettingsError, ModelError) as error:
+            return {"ended": "refused", "error": str(error)}
+        except (MemoryError, RuntimeError) as error:
+            if not out_of_memory(error):
+                raise
+            return {"ended": "memory", "error": first_line(error)}
 
     def race(self, model: LocalModel, devices: Sequence[str], command: dict[str, Any]) -> None:
         """The same race on all ranks; rank 0 tells of it."""
-        number = command["run"]
+        number, cancelled = command["run"], self.cancelled[command["run"]]
         lanes = {name: DecodeSettings(**settings) for name, settings in command["lanes"].items()}
         forced = {int(index): branch for index, branch in command["forced"].items()}
 
         def engine() -> ParallelEngine:
-            return ParallelEngine(model.network, dist.group.WORLD, tuple(devices), lambda: number in self.cancelled)
+            return ParallelEngine(model.network, dist.group.WORLD, tuple(devices), cancelled.is_set)
 
         race = LocalRace(engine, model.config, command["prompt"], lanes, forced, command["warm"])
+        running = dict(race.tapes)
         for name, happened in race.run():
             self.rounds += 1
             if self.rank == 0:
+                self.tell_ended(number, running)
                 self.link.send(run=number, lane=name, round=happened and round_data(happened))
-        outcomes = {name: {"reason": tape.reason, "tokens": tape.tokens} for name, tape in race.tapes.items()}
-        self.link.send(run=number, ended="finished", outcomes=outcomes if self.rank == 0 else {})
+        if self.rank == 0:
+            self.tell_ended(number, running)
+
+    def tell_ended(self, number: int, running: dict[str, Tape]) -> None:
+        """Tell of the lanes that are through, once each, and take them out of `running`."""
+        for name in [name for name, tape in running.items() if tape.done]:
+            tape = running.pop(name)
+            self.link.send(run=number, lane=name, outcome={"reason": tape.reason, "tokens": tape.tokens})
+
+
+@contextmanager
+def dying() -> Iterator[None]:
+    """An error in here ends the process at once: an ordinary end would wait for what hangs in a device or a collective."""
+    try:
+        yield
+    except Exception:
+        log.exception("This worker has failed")
+        os._exit(1)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     args = parse(argv)
     die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group: the app ends its workers itself
-    worker = Worker(Link(Connection(args.link)), args.rank, args.ranks)
+    with dying():
+        worker = Worker(Link(Connection(args.link)), args.rank, args.ranks)
+        worker.model = model = load(worker.link, args)
+        worker.link.send(at="loaded", device=model.hardware, dtype=model.health()["dtype"])
+        go = worker.commands.get()  # all have loaded: from here on they wait for each other
+        join(args, model)
+        worker.link.send(at="ready")
+        worker.serve(model, go["devices"])
+
+
+def load(link: Link, args: argparse.Namespace) -> LocalModel:
+    """The checkpoint on the device; else the app hears why, and whether it is hopeless: no other device would help."""
     if args.threads:
         torch.set_num_threads(args.threads)
-    dtype = getattr(torch, args.dtype) if args.dtype else None
+    link.send(at="loading")
+    hopeless = False
     try:
-        worker.link.send(at="loading")
-        model = open_model(args.model, adapter=args.adapter, device=args.device, dtype=dtype)
+        device = usable(args.device)
+        hopeless = True
+        return open_model(args.model, adapter=args.adapter, device=device, dtype=getattr(torch, args.dtype) if args.dtype else None)
     except ModelError as error:
-        worker.link.send(at="failed", error=str(error))
-        sys.exit(1)
-    worker.model = model
-    worker.link.send(at="loaded", device=model.hardware, dtype=model.health()["dtype"])
-    join(args, model)
-    go = worker.commands.get()
-    worker.link.send(at="ready")
-    worker.serve(model, go["devices"])
+        link.send(at="failed", error=str(error), hopeless=hopeless)
+    except (MemoryError, RuntimeError) as error:
+        link.send(at="failed", error=f"{args.device} cannot take the model: {first_line(error)}", hopeless=False)
+    sys.exit(1)
 
 
 def join(args: argparse.Namespace, model: LocalModel) -> None:
@@ -163,6 +203,16 @@ def die_with_parent() -> None:
     """On Linux the kernel ends this process with its parent, however that one dies; elsewhere the closed link does."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def out_of_memory(error: Exception) -> bool:
+    """Of a device, or of this machine in torch's words."""
+    said = str(error).lower()
+    return isinstance(error, MemoryError) or "out of memory" in said or "can't allocate memory" in said
+
+
+def first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:300]
 
 
 def release() -> None:

@@ -90,7 +90,7 @@ class Recorder(Tape):
     @property
     def pace(self) -> float:
         """What lanes are kept side by side by: the engine's clock where ranks have to agree on it, else the own one."""
-        return getattr(self.engine, "clock", self.clock)
+        return getattr(self.engine, "clock", self.clock) if self.rounds else 0.0  # an engine may have had a warm-up
 
     def step(self) -> TraceRound | None:
         """Run one more round; None once the decode has ended."""

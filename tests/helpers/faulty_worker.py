@@ -1,0 +1,48 @@
+"""A worker as it is, but one that fails on demand: python -m tests.helpers.faulty_worker --faults FOLDER ...
+
+A word in FOLDER/<rank> is taken out and done by that rank at its next forward. FOLDER/slow holds the seconds that
+every forward takes longer, FOLDER/late-<rank> those after which the rank begins to load.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+from lopa_core.runtime import worker
+from lopa_core.runtime.local import LocalEngine
+
+
+def main(argv: list[str]) -> None:
+    at = argv.index("--faults")
+    folder, told = Path(argv[at + 1]), argv[:at] + argv[at + 2 :]
+    rank, records = told[told.index("--rank") + 1], LocalEngine.records
+
+    def faulty(engine: LocalEngine, window):
+        slow, word = folder / "slow", folder / rank
+        if slow.exists():
+            time.sleep(float(slow.read_text()))
+        if word.exists():
+            word.rename(folder / f"{rank}-done")
+            fail((folder / f"{rank}-done").read_text())
+        return records(engine, window)
+
+    LocalEngine.records = faulty
+    late = folder / f"late-{rank}"
+    time.sleep(float(late.read_text()) if late.exists() else 0)
+    worker.main(told)
+
+
+def fail(word: str) -> None:
+    match word:
+        case "memory":
+            raise RuntimeError("CUDA out of memory. Tried to allocate 7.00 GiB.\nMore lines")
+        case "error":
+            raise RuntimeError("CUDA error: an illegal memory access was encountered")
+        case "hang":
+            time.sleep(60)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
