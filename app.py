@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from lopa_core.runtime.pooled import attach
 
     dtype = getattr(torch, args.dtype) if args.dtype else None
-    how = {"adapter": args.adapter, "device": args.device, "dtype": dtype, "threads": args.threads or 0}
+    how = {"adapter": args.adapter, "device": args.device, "dtype": dtype, "threads": args.threads or 0, "tensor": args.tensor}
     try:
         folder = args.model or PRESETS[DEFAULT].folder
         secret = os.environ.get("LOPA_SECRET", "")
@@ -164,6 +164,7 @@ FLAGS = (
     Flag("dtype", precision, "float32 or bfloat16, of the network", "bfloat16 on a GPU, float32 on a CPU", metavar="TYPE"),
     Flag("threads", whole(1024), "processor threads of the network", "all", metavar="N"),
     Flag("ranks", whole(64), "workers, one per device, over which the branches are spread", "one per GPU; none without", metavar="N"),
+    Flag("tensor", whole(64), "workers that share one copy of a network too large for one device", "1, each has its own", 1, "N"),
     Flag("connect", str, "workers started by torchrun, whose secret is in LOPA_SECRET", "workers of its own", metavar="HOST:PORT"),
     Flag("max_queue", whole(), "visitors that may wait for their turn", "16", 16, "N"),
     Flag(

@@ -57,6 +57,7 @@ def add_model(parser: argparse.ArgumentParser, *, spread: bool = True) -> None:
     group.add_argument(
         "--ranks", type=int, metavar="N", help="workers the branches are spread over; 0: this process (default: one per GPU, 0 on a CPU)"
     )
+    group.add_argument("--tensor", type=int, default=1, metavar="N", help="workers that share one copy of the network (default 1)")
 
 
 def add_prompt(parser: argparse.ArgumentParser) -> None:
@@ -94,7 +95,7 @@ def read_model(args: argparse.Namespace) -> Model:
     if args.ranks is not None and args.ranks < 0:
         raise ModelError("--ranks must be 0 or more.")
     dtype = getattr(torch, args.dtype) if args.dtype else None
-    how = {"adapter": args.adapter, "device": args.device, "dtype": dtype, "threads": read_threads(args)}
+    how = {"adapter": args.adapter, "device": args.device, "dtype": dtype, "threads": read_threads(args), "tensor": args.tensor}
     model = open_checkpoint(model_folder(args), ranks=args.ranks, **how)
     model.wait()
     return model

@@ -23,14 +23,19 @@ def shard(network: Transformer, mesh: DeviceMesh, device: torch.device) -> None:
     Raises ModelError where its heads cannot be divided.
     """
     ranks, config = mesh.size(), network.config
-    for name, count in (("query heads", config.heads), ("key/value heads", config.kv_heads), ("feed-forward features", config.ffn_size)):
-        if count % ranks:
-            raise ModelError(f"{count} {name} cannot be spread over {ranks} devices: take a number that divides them.")
+    check_divisible(config, ranks)
     for layer in network.layers:
         shard_layer(layer.to(device), config, mesh)
     network.to(device)
     if not config.tied and config.vocab_size % ranks == 0:
         parallelize_module(network, mesh, {"head": ColwiseParallel(output_layouts=Replicate())})
+
+
+def check_divisible(config: ModelConfig, ranks: int) -> None:
+    """Raises ModelError where a network of this shape cannot be spread over `ranks` devices."""
+    for name, count in (("query heads", config.heads), ("key/value heads", config.kv_heads), ("feed-forward features", config.ffn_size)):
+        if count % ranks:
+            raise ModelError(f"{count} {name} cannot be spread over {ranks} devices: take a number that divides them.")
 
 
 def shard_layer(layer: Layer, config: ModelConfig, mesh: DeviceMesh) -> None:

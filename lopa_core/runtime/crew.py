@@ -176,7 +176,7 @@ class Crew:
 
     def take_pong(self, peer: Member, message: dict[str, Any]) -> None:
         with self.changed:
-            peer.pong = message
+            peer.pong = max(peer.pong, message, key=lambda each: each["pong"])  # pings of two threads may be sent out of order
             self.changed.notify_all()
 
     def take_run(self, message: dict[str, Any]) -> None:

@@ -19,15 +19,14 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
-from datetime import timedelta
 from multiprocessing.connection import AuthenticationError, Client, Connection, Listener, answer_challenge, deliver_challenge
 from typing import Any
 
-import torch
 import torch.distributed as dist
 
 from ..model.errors import ModelError
-from .session import LocalModel, open_model
+from . import rank as ranks
+from .rank import Rank
 from .wire import Link
 from .worker import Worker
 
@@ -118,41 +117,30 @@ def main(argv: Sequence[str] | None = None) -> None:
     secret = os.environ.get("LOPA_SECRET", "").encode()
     if len(secret) < 8:
         sys.exit("LOPA_SECRET has to hold a secret of at least 8 characters, the same for all ranks and for the app.")
-    rank, ranks, local = (int(os.environ.get(name, default)) for name, default in (("RANK", 0), ("WORLD_SIZE", 1), ("LOCAL_RANK", 0)))
+    number, count, local = (int(os.environ.get(name, default)) for name, default in (("RANK", 0), ("WORLD_SIZE", 1), ("LOCAL_RANK", 0)))
     host, port = split_address(args.listen)
-    gate = Gate((host, port), secret, ranks) if rank == 0 else None
-    worker = Worker(Link(reach(("127.0.0.1" if rank == 0 else os.environ["MASTER_ADDR"], port), secret)), rank, ranks)
-    worker.link.send(rank=rank)
-    model = load(args, local)
-    worker.model = model
-    join(args, model)
-    names: list[str] = [""] * ranks
+    gate = Gate((host, port), secret, count) if number == 0 else None
+    worker = Worker(Link(reach(("127.0.0.1" if number == 0 else os.environ["MASTER_ADDR"], port), secret)), number)
+    worker.link.send(rank=number)
+    rank = begin(args, local, count)
+    worker.model = model = rank.model
+    names: list[str] = [""] * count
     dist.all_gather_object(names, model.hardware)
     if gate:
         gate.complete.wait(MEETING)
         gate.about = {"model": model.name, "devices": names, "dtype": model.health()["dtype"]}
-        print(f"{ranks} workers are ready; attach with: python app.py --connect {host}:{port}", flush=True)
-    worker.serve(model, names)
+        print(f"{count} workers are ready; attach with: python app.py --connect {host}:{port}", flush=True)
+    worker.serve(rank, names)
 
 
-def load(args: argparse.Namespace, local: int) -> LocalModel:
-    if args.threads:
-        torch.set_num_threads(args.threads)
-    device = args.device or (f"cuda:{local}" if torch.cuda.is_available() else "cpu")
+def begin(args: argparse.Namespace, local: int, count: int) -> Rank:
+    """Load, and meet the other ranks where torchrun says; what cannot be is a sentence."""
     try:
-        return open_model(args.model, adapter=args.adapter, device=device, dtype=getattr(torch, args.dtype) if args.dtype else None)
+        ranks.check_teams(count, args.tensor)
+        device = ranks.place(args.device, local)
+        return ranks.join(args, ranks.load(args, device), device)
     except ModelError as error:
         sys.exit(str(error))
-
-
-def join(args: argparse.Namespace, model: LocalModel) -> None:
-    """Meet the other ranks where torchrun says."""
-    device = model.network.embed.weight.device
-    cuda = device.type == "cuda"
-    if cuda:
-        torch.cuda.set_device(device)
-    backend = "nccl" if cuda else "gloo"
-    dist.init_process_group(backend, timeout=timedelta(seconds=args.timeout), device_id=device if cuda else None)
 
 
 def reach(address: tuple[str, int], secret: bytes, patience: float = MEETING) -> Connection:
@@ -177,13 +165,9 @@ def split_address(text: str) -> tuple[str, int]:
 
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="lopa_core.runtime.gateway", description="Workers for an app to attach to; start with torchrun.")
-    parser.add_argument("--model", required=True, metavar="DIR", help="checkpoint folder, the same on every machine")
-    parser.add_argument("--adapter", metavar="DIR", help="peft LoRA folder to merge")
+    ranks.add_flags(parser)
     parser.add_argument("--listen", default="127.0.0.1:7900", metavar="HOST:PORT", help="where rank 0 waits for the app (%(default)s)")
     parser.add_argument("--device", help="cpu or cuda:N (default: the GPU of the local rank, if there are any)")
-    parser.add_argument("--dtype", choices=("float32", "bfloat16"), help="default: bfloat16 on a GPU, float32 on a CPU")
-    parser.add_argument("--threads", type=int, default=0, metavar="N", help="CPU threads of each rank")
-    parser.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS", help="that a collective may take (%(default)g)")
     args = parser.parse_args(argv)
     try:
         split_address(args.listen)

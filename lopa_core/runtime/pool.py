@@ -43,20 +43,23 @@ class Peer(Member):
 
 
 class Pool(Crew):
-    """devices: one worker each. arguments: what every worker is told besides, such as --model. module: the worker's."""
+    """devices: one worker each. arguments: what every worker is told besides, such as --model. tensor: how many of them
+    share one copy of the network, so that they only work in teams of this size. module: the worker's."""
 
     def __init__(
-        self, devices: Sequence[str], arguments: Sequence[str], patience: Patience | None = None, module: str = "lopa_core.runtime.worker"
-    ) -> None:
+        self, devices: Sequence[str], arguments: Sequence[str], patience: Patience | None = None, module: str = "lopa_core.runtime.worker",
+        tensor: int = 1,
+    ) -> None:  # fmt: skip
         super().__init__(patience or Patience(), devices)
-        self.wanted, self.arguments, self.module = list(devices), list(arguments), module
+        self.wanted, self.arguments, self.module, self.tensor = list(devices), list(arguments), module, tensor
         self.left_out: list[str] = []  # devices that cannot be used, and why
         self.closing = threading.Event()
         self.supervisor = threading.Thread(target=self.supervise, name="pool", daemon=True)
         self.supervisor.start()
 
     def tell(self, **message: Any) -> bool:
-        return all([peer.link.send(**message) for peer in self.peers])
+        reached = [peer.link.send(**message) for peer in self.peers]
+        return all(reached)
 
     def restart(self, why: str, peers: Sequence[Peer]) -> None:
         """Let go of the run under way and of its workers; the supervisor then starts new ones."""
@@ -98,11 +101,14 @@ class Pool(Crew):
             self.closing.wait(min(self.patience.rest * 2**failures, self.patience.longest_rest))
 
     def degrade(self, culprit: Peer | None) -> bool:
-        """Go on without the device that keeps failing; False if it is the only one, or none is to blame."""
-        if culprit is None or len(self.wanted) < 2:
+        """Go on without the device that keeps failing, in whole teams; False if too few are left, or none is to blame."""
+        if culprit is None or len(self.wanted) <= self.tensor:
             return False
         log.error("Going on without %s: %s", culprit.device, self.fault)
         self.left_out.append(f"{self.wanted.pop(culprit.rank)} is left out: {self.fault}")
+        spare = len(self.wanted) % self.tensor
+        self.left_out += [f"{device} has no team." for device in self.wanted[len(self.wanted) - spare :]]
+        del self.wanted[len(self.wanted) - spare :]
         return True
 
     def attempt(self) -> Peer | None:

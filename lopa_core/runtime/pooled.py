@@ -11,11 +11,13 @@ import torch
 
 from ..model.errors import ModelError
 from ..model.family import read_config
+from ..model.sharding import check_divisible
 from .attached import Attached
 from .crew import Crew, Patience
 from .gateway import split_address
 from .pool import Pool
 from .race import Lanes
+from .rank import check_teams
 from .remote import RemoteRace
 from .session import Model, find_tokenizer
 
@@ -58,22 +60,24 @@ class PooledModel(Model):
 
 def open_pool(
     folder: str | Path, *, ranks: int, adapter: str | Path | None = None, device: str | None = None, dtype: torch.dtype | None = None,
-    threads: int = 0, patience: Patience | None = None,
+    threads: int = 0, tensor: int = 1, patience: Patience | None = None,
 ) -> PooledModel:  # fmt: skip
     """Start `ranks` workers for a checkpoint folder; they load while this returns. Raises ModelError.
 
     device: None takes GPUs if there are any, one per rank. threads: of each worker, 0 shares this machine's cores.
+    tensor: workers that share one copy of the network, for one that exceeds a device.
     """
     folder = Path(folder)
+    check_teams(ranks, tensor)
     kind = device or ("cuda" if torch.cuda.is_available() else "cpu")
     devices = places(kind, ranks)
     threads = threads or (max(1, torch.get_num_threads() // ranks) if kind == "cpu" else 0)
-    told = ["--model", str(folder), "--threads", str(threads)]
+    told = ["--model", str(folder), "--threads", str(threads), "--tensor", str(tensor)]
     told += ["--adapter", str(adapter)] if adapter else []
     told += ["--dtype", str(dtype).removeprefix("torch.")] if dtype else []
-    arguments = {"ranks": ranks, "device": device, "dtype": dtype, "threads": threads, "patience": patience}
-    read_config(folder)  # what cannot be read is told before any process is started
-    model = PooledModel(Pool(devices, told, patience), folder, arguments)
+    arguments = {"ranks": ranks, "device": device, "dtype": dtype, "threads": threads, "tensor": tensor, "patience": patience}
+    check_divisible(read_config(folder), tensor)  # what cannot be is told before any process is started
+    model = PooledModel(Pool(devices, told, patience, tensor=tensor), folder, arguments)
     atexit.register(model.close)
     return model
 

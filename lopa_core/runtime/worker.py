@@ -1,4 +1,4 @@
-"""A worker: one process per device, with the whole network, in a process group with its peers.
+"""A worker: one process per device, with the whole network or its part of it, in a process group with its peers.
 
 Started by the pool (runtime/pool.py), which holds the other end of --link. Between runs it waits at that link, not in
 a collective, so it may idle for ever. It ends when the link closes: no worker outlives its app.
@@ -16,22 +16,22 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import timedelta
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import torch
-import torch.distributed as dist
 
 from ..decode.settings import DecodeSettings, SettingsError
 from ..model.errors import ModelError
 from ..trace.plain import round_data
 from ..trace.recorder import Tape
-from .device import memory, usable
+from . import rank as ranks
+from .device import memory
 from .parallel import Cancelled, ParallelEngine, RankFailed
 from .race import LocalRace
-from .session import LocalModel, open_model
+from .rank import Rank
+from .session import LocalModel
 from .wire import Link
 
 log = logging.getLogger(__name__)
@@ -41,8 +41,8 @@ PR_SET_PDEATHSIG = 1
 class Worker:
     """link: to the pool. Commands that must not wait for a run are answered by a thread of their own."""
 
-    def __init__(self, link: Link, rank: int, ranks: int) -> None:
-        self.link, self.rank, self.ranks = link, rank, ranks
+    def __init__(self, link: Link, rank: int) -> None:
+        self.link, self.rank = link, rank
         self.commands: queue.Queue[dict[str, Any]] = queue.Queue()
         self.cancelled: dict[int, threading.Event] = {}  # by the number of each run that is not over
         self.running: int | None = None
@@ -64,8 +64,9 @@ class Worker:
             case "ping":
                 self.link.send(pong=message["ping"], running=self.running, rounds=self.rounds, memory=self.memory())
             case "cancel":
-                if message["run"] in self.cancelled:
-                    self.cancelled[message["run"]].set()
+                event = self.cancelled.get(message["run"])  # it may have just ended
+                if event:
+                    event.set()
             case "run":
                 self.cancelled[message["run"]] = threading.Event()
                 self.commands.put(message)
@@ -76,23 +77,23 @@ class Worker:
         """Of the device once there is a network on it, else of this process; never the first to touch a GPU."""
         return memory(torch.device("cpu") if self.model is None else self.model.network.embed.weight.device)
 
-    def serve(self, model: LocalModel, devices: Sequence[str]) -> None:
+    def serve(self, rank: Rank, devices: Sequence[str]) -> None:
         """Run what is asked, in step with the other ranks, until the process ends."""
         with dying():
             while True:
                 command = self.commands.get()
                 number = self.running = command["run"]
-                ended = self.attempt(model, devices, command)
+                ended = self.attempt(rank, devices, command)
                 del self.cancelled[number]
                 self.running = None
                 self.link.send(run=number, **ended)
                 if ended["ended"] == "memory":
                     release()
 
-    def attempt(self, model: LocalModel, devices: Sequence[str], command: dict[str, Any]) -> dict[str, str]:
+    def attempt(self, rank: Rank, devices: Sequence[str], command: dict[str, Any]) -> dict[str, str]:
         """Run a race and say how it ended. What is not told here, such as a collective that timed out, ends the process."""
         try:
-            self.race(model, devices, command)
+            self.race(rank, devices, command)
             return {"ended": "finished"}
         except Cancelled:
             return {"ended": "cancelled"}
@@ -105,16 +106,16 @@ class Worker:
                 raise
             return {"ended": "memory", "error": first_line(error)}
 
-    def race(self, model: LocalModel, devices: Sequence[str], command: dict[str, Any]) -> None:
+    def race(self, rank: Rank, devices: Sequence[str], command: dict[str, Any]) -> None:
         """The same race on all ranks; rank 0 tells of it."""
         number, cancelled = command["run"], self.cancelled[command["run"]]
         lanes = {name: DecodeSettings(**settings) for name, settings in command["lanes"].items()}
         forced = {int(index): branch for index, branch in command["forced"].items()}
 
         def engine() -> ParallelEngine:
-            return ParallelEngine(model.network, dist.group.WORLD, tuple(devices), cancelled.is_set)
+            return rank.engine(tuple(devices), cancelled.is_set)
 
-        race = LocalRace(engine, model.config, command["prompt"], lanes, forced, command["warm"])
+        race = LocalRace(engine, rank.model.config, command["prompt"], lanes, forced, command["warm"])
         running = dict(race.tapes)
         for name, happened in race.run():
             self.rounds += 1
@@ -146,42 +147,29 @@ def main(argv: Sequence[str] | None = None) -> None:
     die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group: the app ends its workers itself
     with dying():
-        worker = Worker(Link(Connection(args.link)), args.rank, args.ranks)
+        worker = Worker(Link(Connection(args.link)), args.rank)
         worker.model = model = load(worker.link, args)
         worker.link.send(at="loaded", device=model.hardware, dtype=model.health()["dtype"])
         go = worker.commands.get()  # all have loaded: from here on they wait for each other
-        join(args, model)
+        store = Path(args.store).absolute().as_uri()
+        rank = ranks.join(args, model, ranks.place(args.device), init_method=store, rank=args.rank, world_size=args.ranks)
         worker.link.send(at="ready")
-        worker.serve(model, go["devices"])
+        worker.serve(rank, go["devices"])
 
 
 def load(link: Link, args: argparse.Namespace) -> LocalModel:
     """The checkpoint on the device; else the app hears why, and whether it is hopeless: no other device would help."""
-    if args.threads:
-        torch.set_num_threads(args.threads)
     link.send(at="loading")
     hopeless = False
     try:
-        device = usable(args.device)
+        device = ranks.place(args.device)
         hopeless = True
-        return open_model(args.model, adapter=args.adapter, device=device, dtype=getattr(torch, args.dtype) if args.dtype else None)
+        return ranks.load(args, device)
     except ModelError as error:
         link.send(at="failed", error=str(error), hopeless=hopeless)
     except (MemoryError, RuntimeError) as error:
         link.send(at="failed", error=f"{args.device} cannot take the model: {first_line(error)}", hopeless=False)
     sys.exit(1)
-
-
-def join(args: argparse.Namespace, model: LocalModel) -> None:
-    """Meet the other ranks. A collective that takes longer than --timeout ends the process."""
-    device = model.network.embed.weight.device
-    cuda = device.type == "cuda"
-    if cuda:
-        torch.cuda.set_device(device)
-    dist.init_process_group(
-        "nccl" if cuda else "gloo", init_method=Path(args.store).absolute().as_uri(), rank=args.rank, world_size=args.ranks,
-        timeout=timedelta(seconds=args.timeout), device_id=device if cuda else None,
-    )  # fmt: skip
 
 
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -190,17 +178,16 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--rank", type=int, required=True)
     parser.add_argument("--ranks", type=int, required=True)
     parser.add_argument("--store", required=True, help="file in which the ranks find each other")
-    parser.add_argument("--timeout", type=float, default=60.0, help="seconds a collective may take")
-    parser.add_argument("--model", required=True)
-    parser.add_argument("--adapter")
     parser.add_argument("--device", required=True)
-    parser.add_argument("--dtype", choices=("float32", "bfloat16"))
-    parser.add_argument("--threads", type=int, default=0)
+    ranks.add_flags(parser)
     return parser.parse_args(argv)
 
 
 def die_with_parent() -> None:
-    """On Linux the kernel ends this process with its parent, however that one dies; elsewhere the closed link does."""
+    """On Linux the kernel ends this process with its parent, however that one dies; elsewhere the closed link does.
+
+    To the kernel the parent is the thread that started it: the pool's supervisor, which lives as long as its workers.
+    """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 

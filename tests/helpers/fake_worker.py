@@ -39,19 +39,20 @@ def start(link: Link, device: str, fault: str) -> None:
     if fault == "slow":
         time.sleep(60)
     link.send(at="loaded", device=f"Fake {device}", dtype="float32")
-    assert link.receive()["do"] == "go"
-    link.send(at="ready")
 
 
 def serve(link: Link) -> None:
-    """Answer pings; a run is never ended."""
+    """Answer pings and be ready once told to go; a run is never ended."""
     while True:
         try:
             message = link.receive()
         except EOFError:
             return
-        if message["do"] == "ping":
-            link.send(pong=message["ping"], running=None, rounds=0, memory={"used": 0, "total": 0})
+        match message["do"]:
+            case "ping":
+                link.send(pong=message["ping"], running=None, rounds=0, memory={"used": 0, "total": 0})
+            case "go":
+                link.send(at="ready")
 
 
 if __name__ == "__main__":

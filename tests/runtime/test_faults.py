@@ -72,30 +72,49 @@ def test_a_worker_that_fails_otherwise_ends(stage):
     assert all_gone(pids, within=0)
 
 
-def test_a_worker_that_hangs_in_a_forward(stage):
-    pids, race = stage.pids(), stage.race()
-    stage.fault("slow", "0.02")
-    sentence, seconds = broken(stage, race, lambda: stage.fault("1", "hang"))
-    assert sentence == GONE  # its peer has lost patience and ended
-    assert seconds < QUICK.silence + 3
+# ---- longer than a collective may take ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def impatient(tmp_path_factory):
+    """A stage whose collectives may take little time, one worker of which takes longer to load; and its first workers."""
+    folder = tmp_path_factory.mktemp("impatient")
+    (folder / "late-1").write_text("2.5")
+    stage = Stage(folder, replace(QUICK, silence=1.5))
+    while len(stage.pids()) < 2:
+        time.sleep(0.01)
+    first = stage.pids()
     stage.ready()
-    assert all_gone(pids, within=0)
+    yield stage, first
+    stage.pool.close()
+
+
+def test_a_worker_may_load_for_long(impatient):
+    """Those that have loaded wait for it at their links."""
+    stage, first = impatient
+    assert stage.pids() == first
+    finish(stage.race())
+
+
+def test_workers_may_idle_for_long(impatient):
+    stage, first = impatient
+    time.sleep(stage.pool.patience.silence + 0.5)
+    finish(stage.race())
+    assert stage.pids() == first
+
+
+def test_a_worker_that_hangs_in_a_forward(impatient):
+    stage, first = impatient
+    stage.fault("slow", "0.02")
+    sentence, seconds = broken(stage, stage.race(), lambda: stage.fault("1", "hang"))
+    assert sentence == GONE  # its peer has lost patience and ended
+    assert seconds < stage.pool.patience.silence + 3
+    stage.ready()
+    assert all_gone(first, within=0)
     finish(stage.race())
 
 
 # ---- at the start ----------------------------------------------------------------------------------------------------
-
-
-def test_a_worker_that_loads_longer_than_a_collective_may_take(tmp_path, caplog):
-    """Those that have loaded wait for it at their links."""
-    (tmp_path / "late-1").write_text("2.5")
-    stage = Stage(tmp_path, replace(QUICK, silence=1.2))
-    try:
-        stage.pool.wait(90)
-        assert stage.pool.state == "ready" and not caplog.records  # at the first attempt
-        finish(stage.race())
-    finally:
-        stage.pool.close()
 
 
 def test_a_damaged_checkpoint(tmp_path):
@@ -118,10 +137,10 @@ def begin(tmp_path):
     """Start a pool of which some devices fail as told."""
     pools = []
 
-    def start(devices: str, patience: Patience = QUICK, **faults: str) -> Pool:
+    def start(devices: str, patience: Patience = QUICK, tensor: int = 1, **faults: str) -> Pool:
         for device, word in faults.items():
             (tmp_path / device).write_text(word)
-        pools.append(Pool(list(devices), ["--faults", str(tmp_path)], patience, "tests.helpers.fake_worker"))
+        pools.append(Pool(list(devices), ["--faults", str(tmp_path)], patience, "tests.helpers.fake_worker", tensor))
         return pools[-1]
 
     yield start
@@ -142,6 +161,18 @@ def test_a_device_that_keeps_failing_is_left_out(begin, tmp_path):
     tries = attempts(tmp_path, "b")
     assert len(tries) == 2 and tries[1] - tries[0] > 2 * QUICK.rest
     assert attempts(tmp_path, "c")[-1] - tries[1] > min(4 * QUICK.rest, QUICK.longest_rest)  # the rest doubles
+
+
+def test_devices_that_share_a_network_are_left_out_by_the_team(begin):
+    pool = begin("abcd", tensor=2, a="exit")
+    pool.wait(20)
+    assert (pool.state, pool.names) == ("degraded", ("Fake b", "Fake c"))
+    assert pool.reason == "a is left out: The worker on a ended with code 3. d has no team."
+
+
+def test_a_team_that_is_not_whole_is_no_pool(begin):
+    with pytest.raises(PoolFault, match="cannot be started: The worker on b ended with code 3"):
+        begin("ab", tensor=2, b="exit").wait(20)
 
 
 def test_a_device_that_says_why(begin):
@@ -175,12 +206,13 @@ def test_what_no_device_can_help_is_not_tried_again(begin, tmp_path):
 
 
 def test_an_excuse_while_workers_start(begin):
-    pool = begin("ab", a="slow")
-    until = time.monotonic() + 10
-    while pool.state != "loading 2 of 2" and time.monotonic() < until:
+    pool = begin("ab", Patience(answer=0.5), a="slow")
+    until = time.monotonic() + 20
+    while [peer.at for peer in pool.peers] != ["loading", "loaded"] and time.monotonic() < until:
         time.sleep(0.01)
+    health = pool.health()
+    assert [told["at"] for told in health["workers"]] == ["loading", "loaded"] and health["state"] == "loading 2 of 2"
     assert pool.excuse() == "The model is not ready yet (loading 2 of 2): please try again in a moment."
-    assert [told["at"] for told in pool.health()["workers"]] == ["loading", "loaded"]
     with pytest.raises(PoolFault, match="not ready yet"):
         pool.wait(0.1)
 
@@ -201,7 +233,7 @@ def test_a_worker_that_recovers_counts_as_new(begin, tmp_path):
 
 def test_a_worker_that_reads_nothing_holds_nobody_up(begin):
     """A request larger than what the socket takes in: sending it must not wait for ever."""
-    pool = begin("ab")
+    pool = begin("ab", replace(QUICK, answer=1))
     pool.wait(20)
     pids = [peer.pid for peer in pool.peers]
     send(pids[1], signal.SIGSTOP)

@@ -7,16 +7,22 @@ import torch
 from torch.distributed.device_mesh import init_device_mesh
 
 from lopa_core.decode.settings import DecodeSettings
+from lopa_core.model.errors import ModelError
 from lopa_core.model.sharding import shard
 from lopa_core.runtime.local import LocalEngine
+from lopa_core.runtime.opening import open_checkpoint
 from lopa_core.runtime.parallel import ParallelEngine
+from lopa_core.runtime.pooled import open_pool
+from lopa_core.runtime.session import open_model
 from lopa_core.trace.recorder import Recorder
 
-from ..helpers.models import conformance_network
+from ..helpers.models import MODELS, conformance_network
 from ..helpers.ranks import Ranks
 from ..helpers.traces import PROMPT
 
 CPU = torch.device("cpu")
+FOLDER = MODELS / "dream-a"
+SETTINGS = DecodeSettings(max_new_tokens=48, block_size=16, tau_add=0.3, lookahead=3, stop_at_eos=False)
 
 
 @pytest.fixture(scope="module")
@@ -44,9 +50,33 @@ def decode_on_a_mesh(group, name, attention, lookahead):
 
 
 @pytest.mark.parametrize(
-    ("name", "attention", "lookahead"), [("dream-a", "full", 4), ("dream-a", "block_causal", 3), ("llada-a", "full", 0)]
+    ("name", "attention", "lookahead"), [("dream-a", "full", 4), ("llada-a", "block_causal", 0)]
 )
 def test_a_mesh_decodes_what_one_process_does(ranks, name, attention, lookahead):
     for tokens, rounds, difference, devices in ranks.run(4, decode_on_a_mesh, name, attention, lookahead):
         assert tokens and rounds and difference < 1e-5
         assert devices == ({0, 1, 2, 3} if lookahead else {0, 1})
+
+
+def test_workers_that_share_a_network():
+    """Two of them, as --ranks 2 --tensor 2 starts them."""
+    model, alone = open_pool(FOLDER, ranks=2, tensor=2, device="cpu", threads=1), open_model(FOLDER)
+    try:
+        model.wait()
+        for each in (model, alone):
+            race = each.race(PROMPT, {"lopa": SETTINGS}, warm=False)
+            decoded = [(happened.winner, happened.filled) for _, happened in race.run() if happened]
+            tapes = race.tapes["lopa"]
+            assert each is model or (decoded, tapes.tokens) == told
+            told = (decoded, tapes.tokens)
+    finally:
+        model.close()
+
+
+@pytest.mark.parametrize(
+    ("ranks", "tensor", "words"),
+    [(3, 2, "3 ranks cannot be divided into teams of 2"), (0, 2, "also give --ranks, a multiple of 2"), (3, 3, "heads cannot be spread over 3")],
+)
+def test_teams_that_cannot_be_are_a_sentence(ranks, tensor, words):
+    with pytest.raises(ModelError, match=words):
+        open_checkpoint(FOLDER, ranks=ranks, tensor=tensor, device="cpu")

@@ -59,7 +59,7 @@ CASES = {
     "lopa-tiny, sampled": Case("lopa-tiny", replace(DecodeSettings(**PRESETS["lopa-tiny"].settings), temperature=0.7, seed=2)),
 }  # fmt: skip
 
-IN_FULL = ("dream-a-full-0.0", "dream-a-block_causal-0.8", "llada-a-full-0.8", "llada-a-block_causal-0.0", "lopa-tiny")
+IN_FULL = ("dream-a-full-0.0", "dream-a-block_causal-0.8", "llada-a-full-0.8", "llada-a-block_causal-0.0")
 
 
 @pytest.fixture(scope="module")

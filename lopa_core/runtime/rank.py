@@ -1,0 +1,87 @@
+"""What every rank does however it was started: load the network, meet the others, take its part of the mesh.
+
+The ranks form a mesh of teams x `tensor`: each team is one copy of the network, and the branches are spread over the
+teams. With tensor = 1 every rank is a team.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch.distributed.device_mesh import init_device_mesh
+
+from ..model.errors import ModelError
+from ..model.sharding import check_divisible, shard
+from .device import describe, usable
+from .parallel import ParallelEngine
+from .session import LocalModel, open_model
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """A rank in step with its peers. peers: the ranks with this one's part of the network; None: all of them."""
+
+    model: LocalModel
+    tensor: int
+    peers: dist.ProcessGroup | None
+
+    def engine(self, devices: tuple[str, ...], cancelled: Callable[[], bool]) -> ParallelEngine:
+        """devices: names of all ranks' devices, by rank."""
+        return ParallelEngine(self.model.network, dist.group.WORLD, devices, cancelled, tensor=self.tensor, peers=self.peers)
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """What a worker is told of its network, the same for all ways to start it."""
+    parser.add_argument("--model", required=True, metavar="DIR", help="checkpoint folder, the same on every machine")
+    parser.add_argument("--adapter", metavar="DIR", help="peft LoRA folder to merge")
+    parser.add_argument("--dtype", choices=("float32", "bfloat16"), help="default: bfloat16 on a GPU, float32 on a CPU")
+    parser.add_argument("--threads", type=int, default=0, metavar="N", help="CPU threads of each rank")
+    parser.add_argument("--tensor", type=int, default=1, metavar="N", help="ranks that share one copy of the network (%(default)s)")
+    parser.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS", help="that a collective may take (%(default)g)")
+
+
+def load(args: argparse.Namespace, device: torch.device) -> LocalModel:
+    """The checkpoint on `device`; on the CPU as long as it still has to be cut up. Raises ModelError."""
+    if args.threads:
+        torch.set_num_threads(args.threads)
+    dtype = getattr(torch, args.dtype) if args.dtype else torch.float32 if device.type == "cpu" else torch.bfloat16
+    model = open_model(args.model, adapter=args.adapter, device=device if args.tensor == 1 else "cpu", dtype=dtype)
+    check_divisible(model.config, args.tensor)
+    model.hardware = describe(device)
+    return model
+
+
+def join(args: argparse.Namespace, model: LocalModel, device: torch.device, **where: Any) -> Rank:
+    """Meet the other ranks. A collective that takes longer than --timeout fails. where: of init_process_group.
+
+    Raises ModelError where the ranks cannot be divided into teams.
+    """
+    cuda = device.type == "cuda"
+    if cuda:
+        torch.cuda.set_device(device)
+    timeout = timedelta(seconds=args.timeout)
+    dist.init_process_group("nccl" if cuda else "gloo", timeout=timeout, device_id=device if cuda else None, **where)
+    ranks = dist.get_world_size()
+    check_teams(ranks, args.tensor)
+    if args.tensor == 1:
+        return Rank(model, 1, None)
+    mesh = init_device_mesh(device.type, (ranks // args.tensor, args.tensor), mesh_dim_names=("branch", "tensor"))
+    shard(model.network, mesh["tensor"], device)
+    return Rank(model, args.tensor, mesh["branch"].get_group())
+
+
+def check_teams(ranks: int, tensor: int) -> None:
+    """Raises ModelError where `ranks` cannot be divided into teams of `tensor`."""
+    if tensor < 1 or ranks % tensor:
+        raise ModelError(f"{ranks} ranks cannot be divided into teams of {tensor} that share a network: take a --tensor that divides them.")
+
+
+def place(name: str | None, local: int = 0) -> torch.device:
+    """The device of a rank by name, or the GPU of its number on this machine, if there are any. Raises ModelError."""
+    return usable(name or (f"cuda:{local}" if torch.cuda.is_available() else "cpu"))
