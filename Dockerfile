@@ -1,16 +1,25 @@
-# The demo in a container: `docker build -t lopa . && docker run -p 7860:7860 lopa`
+# The demo in a container, as a Docker Space or on any machine: docker build -t lopa . && docker run --rm -p 7860:7860 lopa
+# With GPUs: build with --build-arg TORCH_INDEX=https://pypi.org/simple (a torch that brings CUDA), run with --gpus all --shm-size 1g
+# (NCCL passes data through /dev/shm, of which Docker gives 64 MB; a Space's runner sets its own).
 FROM python:3.12-slim
 
-RUN useradd -m -u 1000 user
+RUN useradd --create-home --uid 1000 user
 USER user
-ENV PATH=/home/user/.local/bin:$PATH PYTHONUNBUFFERED=1 PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu GRADIO_ANALYTICS_ENABLED=False
+# folders of this user: the app's, and the Hub's cache, so that a volume mounted there can be written
+RUN mkdir -p /home/user/app /home/user/.cache/huggingface
+ENV HOME=/home/user PATH=/home/user/.local/bin:$PATH PYTHONUNBUFFERED=1 GRADIO_ANALYTICS_ENABLED=False
 WORKDIR /home/user/app
 
+ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
 COPY --chown=user requirements.txt constraints.txt ./
-RUN pip install --no-cache-dir --user -r requirements.txt -c constraints.txt
+RUN PIP_EXTRA_INDEX_URL=$TORCH_INDEX pip install --no-cache-dir -r requirements.txt -c constraints.txt
 COPY --chown=user . .
 
+ENV LOPA_HOST=0.0.0.0 PORT=7860
 EXPOSE 7860
-HEALTHCHECK --start-period=60s CMD python -c "import urllib.request as r; r.urlopen('http://127.0.0.1:7860/healthz', timeout=10)"
-ENV LOPA_HOST=0.0.0.0 LOPA_PORT=7860
+HEALTHCHECK --interval=30s --timeout=15s --start-period=300s CMD python -c "import http.client, os, sys; \
+    port = os.environ.get('LOPA_PORT') or os.environ['PORT']; \
+    line = http.client.HTTPConnection('127.0.0.1', port, timeout=10); \
+    line.request('GET', '/healthz'); \
+    sys.exit(line.getresponse().status != 200)"
 CMD ["python", "app.py"]

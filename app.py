@@ -15,6 +15,7 @@ from typing import Any
 
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"  # read when gradio is imported
 
+PATIENCE = 2.0  # seconds a model may take before the page goes ahead without it
 PORTS = range(7860, 7960)  # tried in turn where no port is asked for
 
 
@@ -32,22 +33,32 @@ def main(argv: Sequence[str] | None = None) -> int:
     import torch  # late, so that --help and what is wrong above are told at once
 
     from lopa_core.model.errors import ModelError
-    from lopa_core.model.presets import DEFAULT, PRESETS
+    from lopa_core.model.presets import DEFAULT
+    from lopa_core.model.source import read_source
     from lopa_core.page.layout import build
-    from lopa_core.runtime.opening import open_checkpoint
-    from lopa_core.runtime.pooled import attach
+    from lopa_core.page.shelf import Shelf
+    from lopa_core.runtime.opening import Opening, Place
+    from lopa_core.runtime.session import open_model
 
     dtype = getattr(torch, args.dtype) if args.dtype else None
-    how = {"adapter": args.adapter, "device": args.device, "dtype": dtype, "threads": args.threads or 0, "tensor": args.tensor}
+    place = Place(
+        ranks=args.ranks, device=args.device, dtype=dtype, threads=args.threads or 0, tensor=args.tensor,
+        connect=args.connect, secret=os.environ.get("LOPA_SECRET", ""),
+    )  # fmt: skip
     try:
-        folder = args.model or PRESETS[DEFAULT].folder
-        secret = os.environ.get("LOPA_SECRET", "")
-        model = attach(folder, args.connect, secret) if args.connect else open_checkpoint(folder, ranks=args.ranks, **how)
+        opening = Opening(read_source(args.model, args.adapter), place)
+        if opening.wait(PATIENCE) and opening.error:
+            return fail(opening.error)
+        # a large model may take its time: until then the small one answers, and stays on the menu
+        own = opening.model is not None and opening.source.name == DEFAULT
+        shelf = Shelf(opening.model) if own else Shelf(open_model(device="cpu"), opening=opening)
     except ModelError as error:
         return fail(str(error))
-    page = build(model, max_queue=args.max_queue)
-    served = serve(page, args.host, ports, health=model.health, auth=args.auth, browser=args.open, share=args.share)
-    model.close()
+    if not opening.over.is_set():
+        print(f"{opening.source.title} is on its way ({opening.state}); the page runs the embedded model meanwhile.", flush=True)
+    page = build(shelf, max_queue=args.max_queue)
+    served = serve(page, args.host, ports, health=shelf.health, auth=args.auth, browser=args.open, share=args.share)
+    shelf.close()
     return 0 if served else fail(unusable(args.host, ports))
 
 
@@ -158,10 +169,13 @@ FLAGS = (
         "port", whole(65535), "port to listen on", f"{PORTS[0]}, or the next free one up to {PORTS[-1]}",
         metavar="N", platform=("PORT", "GRADIO_SERVER_PORT"),
     ),
-    Flag("model", str, "checkpoint folder", "the embedded model", metavar="DIR"),
-    Flag("adapter", str, "peft LoRA folder to merge into the model", "none", metavar="DIR"),
+    Flag(
+        "model", str, "checkpoint folder, Hub id (ORG/NAME or ORG/NAME@REVISION), or a key that `python -m lopa_core models` lists",
+        "the embedded model", metavar="NAME",
+    ),
+    Flag("adapter", str, "peft LoRA to merge into the model: folder or Hub id", "none, or the key's own", metavar="NAME"),
     Flag("device", str, "cpu, cuda, cuda:1 ...", "a GPU if there is one", metavar="NAME"),
-    Flag("dtype", precision, "float32 or bfloat16, of the network", "bfloat16 on a GPU, float32 on a CPU", metavar="TYPE"),
+    Flag("dtype", precision, "float32 or bfloat16, of the network", "bfloat16 on a GPU; on a CPU float32 if that fits", metavar="TYPE"),
     Flag("threads", whole(1024), "processor threads of the network", "all", metavar="N"),
     Flag("ranks", whole(64), "workers, one per device, over which the branches are spread", "one per GPU; none without", metavar="N"),
     Flag("tensor", whole(64), "workers that share one copy of a network too large for one device", "1, each has its own", 1, "N"),

@@ -13,6 +13,7 @@ from typing import NoReturn
 COMMANDS = {
     "decode": "one prompt through one decoder",
     "compare": "one prompt through several decoders, side by side",
+    "models": "the models of the catalogue, and which of them this machine can run",
     "bench": "decoders on held-out problems with checkable answers",
     "bench-rounds": "time per round against the number of branches",
     "bench-step": "one step on random weights against the device's roofline",

@@ -85,7 +85,7 @@ def time_steps(network: Transformer, rows: Sequence[int], windows: Sequence[int]
 def time_step(network: Transformer, rows: int, width: int, prefix: int, repeats: int) -> StepTime:
     engine, settings = LocalEngine(network), DecodeSettings(max_new_tokens=width, block_size=width, lookahead=max(0, rows - 1))
     engine.open(rows, prefix + width, settings)
-    for kept in (engine.cache.keys, engine.cache.values):
+    for kept in (engine.space.cache.keys, engine.space.cache.values):
         kept.normal_()  # a prefix of anything: what it holds takes no time
     window = masked_window(rows, width, prefix, network.config)
     for _ in range(3):

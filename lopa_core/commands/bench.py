@@ -29,10 +29,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if not 1 <= args.limit <= 100_000:
         raise SettingsError(f"--limit must lie between 1 and 100000, not {args.limit}.")
-    lanes = read_decoders(args, options.read_settings(args, options.model_folder(args)))
-    model = options.read_model(args)
+    source = options.read_model_name(args)
+    lanes = read_decoders(args, options.read_settings(args, source))
+    model = options.read_model(args, source)
     if model.tokenizer is None:
-        raise ModelError(f"{model.name} has no tokenizer.json, so it cannot read the task's problems.")
+        raise ModelError(f"{model.name} has no tokenizer, so it cannot read the task's problems.")
     held_out = list(problems(args.limit, split="test"))
     with tqdm(total=len(held_out) * len(lanes), unit="decode", dynamic_ncols=True) as bar:
         results = accuracy.run(model, held_out, lanes, bar.update)

@@ -30,8 +30,9 @@ def run(args: argparse.Namespace) -> int:
         raise SettingsError(f"--lookaheads takes whole numbers with commas between them, not {args.lookaheads!r}.") from None
     if args.repeats < 1 or args.prompt_length < 1:
         raise SettingsError("--repeats and --prompt-length must be 1 or more.")
-    settings = options.read_settings(args, options.model_folder(args))
-    model = options.read_network(args)
+    source = options.read_model_name(args)
+    settings = options.read_settings(args, source)
+    model = options.read_network(args, source)
     prompt = np.random.default_rng(settings.seed).integers(model.network.config.vocab_size, size=args.prompt_length).tolist()
     times = time_rounds(model.network, prompt, [replace(settings, lookahead=number) for number in numbers], args.repeats)
     if args.json:

@@ -32,8 +32,9 @@ def read_decoders(args: argparse.Namespace, settings) -> dict:
 
 
 def run(args: argparse.Namespace) -> int:
-    lanes = read_decoders(args, options.read_settings(args, options.model_folder(args)))
-    model = options.read_model(args)
+    source = options.read_model_name(args)
+    lanes = read_decoders(args, options.read_settings(args, source))
+    model = options.read_model(args, source)
     text, prompt = options.read_prompt(args, model)
     traces = race(model, text, prompt, lanes)
     write_files(args, traces)

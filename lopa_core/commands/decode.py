@@ -26,8 +26,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    settings = options.read_settings(args, options.model_folder(args)).decoder(args.decoder)
-    model = options.read_model(args)
+    source = options.read_model_name(args)
+    settings = options.read_settings(args, source).decoder(args.decoder)
+    model = options.read_model(args, source)
     text, prompt = options.read_prompt(args, model)
     (trace,) = traces = race(model, text, prompt, {args.decoder: settings})
     write_files(args, traces)

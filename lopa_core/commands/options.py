@@ -11,9 +11,10 @@ import torch
 
 from ..decode.settings import ATTENTIONS, CONFIDENCES, SELECTIONS, DecodeSettings, SettingsError
 from ..model.errors import ModelError
-from ..model.presets import DEFAULT, PRESETS, settings_for
-from ..runtime.opening import open_checkpoint
-from ..runtime.session import LocalModel, Model, open_model
+from ..model.hub_progress import console_bar
+from ..model.source import Source, read_source
+from ..runtime.opening import Place, open_checkpoint
+from ..runtime.session import LocalModel, Model
 
 DTYPES = ("float32", "bfloat16", "float64")
 LONGEST_PROMPT_FILE = 2**20
@@ -47,10 +48,10 @@ CHOICES = {"selection": SELECTIONS, "confidence": CONFIDENCES, "attention": ATTE
 def add_model(parser: argparse.ArgumentParser, *, spread: bool = True) -> None:
     """spread: whether the branches may be spread over workers."""
     group = parser.add_argument_group("model")
-    group.add_argument("--model", type=Path, metavar="DIR", help="checkpoint folder (default: the embedded model)")
-    group.add_argument("--adapter", type=Path, metavar="DIR", help="peft LoRA folder to merge")
+    group.add_argument("--model", metavar="NAME", help="folder, Hub id or key (see `models`; default: the embedded model)")
+    group.add_argument("--adapter", metavar="NAME", help="peft LoRA to merge, folder or Hub id")
     group.add_argument("--device", help="cpu, cuda, cuda:1 ... (default: a GPU if there is one)")
-    group.add_argument("--dtype", choices=DTYPES, help="default: bfloat16 on a GPU, float32 on a CPU")
+    group.add_argument("--dtype", choices=DTYPES, help="default: bfloat16 on a GPU, float32 on a CPU if that fits")
     group.add_argument("--threads", type=int, default=0, help="CPU threads (default: torch's choice)")
     if not spread:
         return
@@ -81,42 +82,44 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--reference", action="store_true", help="the official code's choices wherever ours differ")
 
 
-def read_settings(args: argparse.Namespace, folder: Path) -> DecodeSettings:
-    """Preset of the model, then the flags that were given, then --reference."""
+def read_settings(args: argparse.Namespace, source: Source) -> DecodeSettings:
+    """Settings of the model, then the flags that were given, then --reference."""
     given = {field.name: getattr(args, field.name) for field in fields(DecodeSettings)}
-    chosen: dict[str, Any] = settings_for(folder) | {name: value for name, value in given.items() if value is not None}
+    chosen: dict[str, Any] = {**source.settings, **{name: value for name, value in given.items() if value is not None}}
     if args.reference:
         return DecodeSettings(**chosen | {"round_down": True}).reference()
     return DecodeSettings(**chosen)
 
 
-def read_model(args: argparse.Namespace) -> Model:
-    """Open what --model names, in workers if --ranks says so. Raises ModelError, also for a device that is not there."""
+def read_model_name(args: argparse.Namespace) -> Source:
+    """What --model and --adapter mean. Raises ModelError."""
+    return read_source(args.model, args.adapter)
+
+
+def read_model(args: argparse.Namespace, source: Source) -> Model:
+    """Fetch it, with a bar, and open it, in workers if --ranks says so. Raises ModelError, also for a device that is not there."""
     if args.ranks is not None and args.ranks < 0:
         raise ModelError("--ranks must be 0 or more.")
-    dtype = getattr(torch, args.dtype) if args.dtype else None
-    how = {"adapter": args.adapter, "device": args.device, "dtype": dtype, "threads": read_threads(args), "tensor": args.tensor}
-    model = open_checkpoint(model_folder(args), ranks=args.ranks, **how)
-    model.wait()
-    return model
+    place = Place(ranks=args.ranks, tensor=args.tensor, device=args.device, dtype=read_dtype(args), threads=read_threads(args))
+    with console_bar() as progress:
+        return open_checkpoint(source, place, progress)
 
 
-def read_network(args: argparse.Namespace) -> LocalModel:
-    """Load what --model names into this process. Raises ModelError."""
-    if read_threads(args):
-        torch.set_num_threads(args.threads)
-    dtype = getattr(torch, args.dtype) if args.dtype else None
-    return open_model(model_folder(args), adapter=args.adapter, device=args.device, dtype=dtype)
+def read_network(args: argparse.Namespace, source: Source) -> LocalModel:
+    """The same in this process. Raises ModelError."""
+    place = Place(ranks=0, device=args.device, dtype=read_dtype(args), threads=read_threads(args))
+    with console_bar() as progress:
+        return open_checkpoint(source, place, progress)
+
+
+def read_dtype(args: argparse.Namespace) -> torch.dtype | None:
+    return getattr(torch, args.dtype) if args.dtype else None
 
 
 def read_threads(args: argparse.Namespace) -> int:
     if args.threads < 0:
         raise ModelError("--threads must be 1 or more.")
     return args.threads
-
-
-def model_folder(args: argparse.Namespace) -> Path:
-    return args.model or PRESETS[DEFAULT].folder
 
 
 def read_prompt(args: argparse.Namespace, model: Model) -> tuple[str, list[int]]:

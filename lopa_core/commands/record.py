@@ -9,7 +9,6 @@ from pathlib import Path
 from tqdm import tqdm
 
 from ..decode.settings import DecodeSettings
-from ..model.presets import settings_for
 from ..runtime.session import Model
 from ..tasks.examples import EXAMPLES
 from ..trace.files import save
@@ -42,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    model = options.read_model(args)
+    model = options.read_model(args, options.read_model_name(args))
     args.out.mkdir(parents=True, exist_ok=True)
     for name in tqdm(args.only or RUNS, unit="run", dynamic_ncols=True):
         record(model, RUNS[name], args.out / f"{name}.json")
@@ -50,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def record(model: Model, chosen: Run, file: Path) -> None:
-    settings = DecodeSettings(**settings_for(model.folder) | chosen.changes)
+    settings = DecodeSettings(**{**model.source.settings, **chosen.changes})
     question = EXAMPLES[chosen.example].question
     lanes = {name: settings.decoder(name) for name in chosen.decoders}
     save(race(model, question, model.encode(question), lanes), file)

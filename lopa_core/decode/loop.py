@@ -13,7 +13,7 @@ from collections.abc import Generator, Mapping, Sequence
 
 import numpy as np
 
-from ..model.family import ModelConfig
+from ..model.family import ModelConfig, check_attention
 from .branch import Branch, score, spawn, winner
 from .canvas import Canvas
 from .observation import Observation
@@ -93,7 +93,8 @@ def finish(canvas: Canvas, reason: str) -> Outcome:
 
 
 def check_prompt(prompt: Sequence[int], config: ModelConfig, settings: DecodeSettings) -> None:
-    """Raise SettingsError with a sentence if `prompt` cannot be decoded by this model."""
+    """Raise SettingsError, or ModelError, with a sentence if `prompt` cannot be decoded by this model."""
+    check_attention(config, settings.attention)
     if settings.eos_token_id is not None and settings.eos_token_id >= config.vocab_size:
         raise SettingsError(f"eos_token_id {settings.eos_token_id} lies outside the vocabulary of {config.vocab_size}.")
     if not len(prompt):

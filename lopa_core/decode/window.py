@@ -50,6 +50,9 @@ class Engine(Protocol):
     def forward(self, window: Window) -> Observation:
         """Run all branches in one forward; one record per query."""
 
+    def close(self) -> None:
+        """Give back the room; `open` makes it anew."""
+
     def commit(self, row: int, start: int, end: int) -> None:
         """Row `row` won: its keys and values of slots start..end become the prefix of all branches."""
 

@@ -1,4 +1,4 @@
-"""One bidirectional transformer for Dream (Qwen2 type) and LLaDA (Llama type) checkpoints.
+"""One bidirectional transformer for all decoder-shaped checkpoints: bodies of Qwen2, Qwen3 and Llama.
 
 Tokens in, hidden rows or logits out. It knows nothing of masks-as-decisions, blocks or branches: what may be
 seen is an attention mask, what is remembered is a cache that the caller owns.
@@ -23,7 +23,7 @@ class Transformer(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.config = config
-        self.embed = nn.Embedding(config.vocab_size, config.hidden_size)
+        self.embed = embedding(config.vocab_size, config.hidden_size)
         self.layers = nn.ModuleList(Layer(config) for _ in range(config.layers))
         self.norm = RMSNorm(config.hidden_size, config.norm_eps)
         self.ropes: dict[tuple[torch.device, torch.dtype], tuple[Tensor, Tensor]] = {}
@@ -32,9 +32,21 @@ class Transformer(nn.Module):
             self.head.weight = self.embed.weight
 
     @property
+    def device(self) -> torch.device:
+        return self.embed.weight.device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.embed.weight.dtype
+
+    @property
     def kv_heads(self) -> int:
         """Key/value heads on this device: all of them, or its share where layers are spread over several."""
         return self.layers[0].attention.kv_heads
+
+    def new_cache(self, rows: int, length: int) -> Cache:
+        """Room for the keys and values of `rows` branches of `length` tokens, on the network's device."""
+        return Cache(self.config, rows=rows, length=length, device=self.device, dtype=self.dtype, kv_heads=self.kv_heads)
 
     def forward(
         self, tokens: Tensor, *, start: int = 0, mask: Tensor | None = None, cache: Cache | None = None, columns: Tensor | None = None
@@ -104,7 +116,8 @@ class Layer(nn.Module):
 
 class Attention(nn.Module):
     """Grouped-query attention. The G queries of a key/value head are laid side by side as G * W query rows,
-    so keys are never repeated and every kernel behind SDPA can be used."""
+    so keys are never repeated and every kernel behind SDPA can be used. Of a Qwen3 body, queries and keys are normed
+    per head, before they are rotated."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -112,11 +125,13 @@ class Attention(nn.Module):
         width = config.heads * config.head_dim
         self.qkv = nn.Linear(config.hidden_size, width + 2 * config.kv_heads * config.head_dim, bias=config.qkv_bias)
         self.out = nn.Linear(width, config.hidden_size, bias=False)
+        self.q_norm = RMSNorm(config.head_dim, config.norm_eps) if config.qk_norm else None
+        self.k_norm = RMSNorm(config.head_dim, config.norm_eps) if config.qk_norm else None
 
     def forward(self, x: Tensor, rope: tuple[Tensor, Tensor], bias: Tensor | None, store=None, columns: Tensor | None = None) -> Tensor:
         rows, width, _ = x.shape
         heads = self.qkv(x).view(rows, width, -1, self.head_dim).transpose(1, 2)
-        rotated = rotate(heads[:, : self.heads + self.kv_heads], *rope)
+        rotated = rotate(self.normed(heads[:, : self.heads + self.kv_heads]), *rope)
         q, k = rotated.split((self.heads, self.kv_heads), dim=1)
         v = heads[:, self.heads + self.kv_heads :]
         if store is not None:
@@ -128,6 +143,12 @@ class Attention(nn.Module):
         seen = attend(q, k, v, bias, self.training)
         seen = seen.view(rows, self.heads, width, self.head_dim).transpose(1, 2)
         return self.out(seen.reshape(rows, width, -1))
+
+    def normed(self, heads: Tensor) -> Tensor:
+        """Query and key heads [B, H + K, W, D], each under its own norm if the body has them."""
+        if self.q_norm is None:
+            return heads
+        return torch.cat((self.q_norm(heads[:, : self.heads]), self.k_norm(heads[:, self.heads :])), dim=1)
 
 
 def attend(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, training: bool) -> Tensor:
@@ -156,10 +177,18 @@ def attention_bias(mask: Tensor | None, config: ModelConfig, dtype: torch.dtype)
     return bias if mask.shape[2] == 1 else bias.repeat(1, 1, config.heads // config.kv_heads, 1)
 
 
+def embedding(vocabulary: int, size: int) -> nn.Embedding:
+    """On the meta device without the usual first values: to draw them there, torch would load 80 MB more of itself, in 1.5 s."""
+    if torch.empty(0).is_meta:
+        return nn.Embedding.from_pretrained(torch.empty(vocabulary, size), freeze=False)
+    return nn.Embedding(vocabulary, size)
+
+
 def rope_table(config: ModelConfig, device: torch.device, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    """cos and sin [max_positions, D] of the half-rotation convention, computed in fp32."""
+    """cos and sin [max_positions, D] of the half-rotation convention, computed in fp32, in the operations and their order
+    of the libraries that trained the models: at far positions a last bit of a frequency is an angle."""
     pairs = torch.arange(0, config.head_dim, 2, dtype=torch.float32, device=device) / config.head_dim
-    angles = torch.outer(torch.arange(config.max_positions, dtype=torch.float32, device=device), config.rope_theta**-pairs)
+    angles = torch.outer(torch.arange(config.max_positions, dtype=torch.float32, device=device), 1.0 / config.rope_theta**pairs)
     angles = torch.cat((angles, angles), dim=-1)
     return angles.cos().to(dtype), angles.sin().to(dtype)
 

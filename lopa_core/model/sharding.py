@@ -2,6 +2,7 @@
 
 Heads and feed-forward features are spread over the ranks of a mesh; each layer then has two all-reduces. The fused
 matrices (q, k, v; gate, up) hold several parts one below the other, so their rows are put in order of ranks first.
+Norms, those of each head too, are whole on every rank.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ def shard(network: Transformer, mesh: DeviceMesh, device: torch.device) -> None:
 
 def check_divisible(config: ModelConfig, ranks: int) -> None:
     """Raises ModelError where a network of this shape cannot be spread over `ranks` devices."""
+    if config.encoder and ranks > 1:
+        raise ModelError(f"{config.family} cannot be spread over {ranks} devices: give each of them the whole model.")
     for name, count in (("query heads", config.heads), ("key/value heads", config.kv_heads), ("feed-forward features", config.ffn_size)):
         if count % ranks:
             raise ModelError(f"{count} {name} cannot be spread over {ranks} devices: take a number that divides them.")

@@ -1,20 +1,25 @@
-"""Tokenizers without remote code: tokenizer.json for the text, tokenizer_config.json for the prompt's template."""
+"""Text to token ids and back, without remote code: a user's text inside the checkpoint's template, tokens for display."""
 
 from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from jinja2 import Template, TemplateError
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 from tokenizers import Tokenizer as Backend
 
+from .backend import read_backend
 from .errors import ModelError
-from .files import read_object
+from .special import read_special
+from .template import read_template
+from .token_files import CONFIG, TokenizerFiles
 
+# chat: inside the folder's template, if it has one. plain: the text alone, behind the token that begins a text where
+# tokenizer_config.json's add_bos_token says so. plain+bos: behind it in any case, as Dream's base models were evaluated.
+PROMPTS = ("chat", "plain", "plain+bos")
+PRIVATE = range(0xF0000, 0xFFFFE)  # characters that no language uses
 PRINTABLE = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
 # Byte-level vocabularies write a printable byte as itself, the others as the characters from 256 on.
 ALPHABET = {chr(byte): byte for byte in PRINTABLE}
@@ -22,33 +27,63 @@ ALPHABET |= {chr(256 + place): byte for place, byte in enumerate(sorted(set(rang
 
 
 class Tokenizer:
-    """Text to token ids and back, for one checkpoint folder."""
+    """Text to token ids and back, for one checkpoint folder. Raises ModelError where its files cannot be used.
 
-    def __init__(self, folder: str | Path) -> None:
-        folder = Path(folder)
-        path = folder / "tokenizer.json"
-        if not path.exists():
-            raise ModelError(f"{folder} holds no tokenizer.json: give the prompt as token ids, or a folder with one.")
-        try:
-            self.backend = Backend.from_file(str(path))
-        except Exception as error:  # the library raises bare Exception for every kind of damage
-            raise ModelError(f"{path} cannot be read: {error}.") from None
-        self.names, self.template = read_template(folder / "tokenizer_config.json")
+    prompt: one of PROMPTS. arguments: what the chat template is called with, such as {"enable_thinking": False}.
+    """
+
+    def __init__(self, folder: str | Path, *, prompt: str = "chat", arguments: Mapping[str, object] | None = None) -> None:
+        if prompt not in PROMPTS:
+            raise ModelError(f"There is no prompt style {prompt!r}: take {', '.join(PROMPTS)}.")
+        files = TokenizerFiles(folder)
+        self.backend = read_backend(files)
+        self.template = read_template(files, arguments or {}) if prompt == "chat" else None
+        self.start = [] if self.template else start(files, always=prompt == "plain+bos")
         self.pieces: dict[int, str] = {}  # as far as they were asked for
         self.special = {index for index, token in self.backend.get_added_tokens_decoder().items() if token.special}
 
     def encode_prompt(self, text: str) -> list[int]:
-        """Token ids of a user's text inside the checkpoint's own prompt template."""
-        return self.backend.encode(self.render(text), add_special_tokens=False).ids
+        """Token ids of a user's text in the checkpoint's own prompt.
+
+        What the text spells of special tokens stays text: only the template writes them. Template and text are encoded as
+        one, words across their border too, as they were in training.
+        """
+        hidden, stands_for = self.hide(text)
+        rendered = self.render(hidden)
+        if not stands_for:
+            return [*self.start, *self.backend.encode(rendered, add_special_tokens=False).ids]
+        ids = list(self.start)
+        for place, part in enumerate(self.controls.split(rendered)):
+            if place % 2:
+                ids.append(self.backend.token_to_id(part))
+            else:
+                spelled = part.translate(stands_for)
+                ids += self.literal.encode(spelled, add_special_tokens=False).ids
+        return ids
 
     def render(self, text: str) -> str:
-        if self.template is None:
-            return text
-        try:
-            messages = [{"role": "user", "content": text}]
-            return self.template.render(self.names, prompt=text, messages=messages, add_generation_prompt=True)
-        except Exception as error:  # a template is the checkpoint's code: it may fail in any way
-            raise ModelError(f"The checkpoint's chat template fails: {error}.") from None
+        """The prompt as text: the user's inside the template."""
+        return self.template.render(text) if self.template else text
+
+    def hide(self, text: str) -> tuple[str, dict[int, str]]:
+        """A text with a private character for every special token it spells, and {character: what it stands for}."""
+        spelled = dict.fromkeys(self.controls.findall(text))
+        free = (chr(code) for code in PRIVATE if chr(code) not in text)
+        characters = dict(zip(spelled, free))
+        return self.controls.sub(lambda match: characters[match[0]], text), {ord(each): name for name, each in characters.items()}
+
+    @cached_property
+    def controls(self) -> re.Pattern[str]:
+        """Any special token, the longest that fits; none in a vocabulary that has none."""
+        names = sorted((self.backend.id_to_token(index) for index in self.special), key=len, reverse=True)
+        return re.compile(f"({'|'.join(map(re.escape, names)) or '(?!)'})")
+
+    @cached_property
+    def literal(self) -> Backend:
+        """The backend that reads special tokens as text; a copy, since other threads use the one that does not."""
+        backend = Backend.from_str(self.backend.to_str())
+        backend.encode_special_tokens = True
+        return backend
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of a whole sequence, special tokens left out."""
@@ -152,15 +187,11 @@ def unfinished(data: bytes) -> bytes | None:
         return None
 
 
-def read_template(path: Path) -> tuple[dict[str, str], Template | None]:
-    """The special tokens a template may name, and the chat template, sandboxed; None if the checkpoint has none."""
-    config = read_object(path, missing=f"{path} is gone.") if path.exists() else {}
-    source = config.get("chat_template")
-    named = {name: config.get(name) for name in ("bos_token", "eos_token", "pad_token", "mask_token")}
-    names = {name: token["content"] if isinstance(token, dict) else token or "" for name, token in named.items()}
-    if source is None:
-        return names, None
-    try:
-        return names, ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True).from_string(source)
-    except (TemplateError, TypeError) as error:
-        raise ModelError(f"The chat template in {path} is damaged: {error}.") from None
+def start(files: TokenizerFiles, *, always: bool) -> list[int]:
+    """The token that begins a prompt without a template, if any. Raises ModelError if there should be one and is not."""
+    if not always and files.config.get("add_bos_token") is not True:
+        return []
+    bos = read_special(files).bos
+    if bos is None:
+        raise ModelError(f"{files.folder / CONFIG} names no bos_token, which a plain prompt of this model begins with.")
+    return [bos]

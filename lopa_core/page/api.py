@@ -24,7 +24,7 @@ from ..trace.files import dumps
 from ..trace.metrics import measure
 from ..trace.trace import Trace
 from ..view.state import round_text
-from .shelf import PageError, Shelf, encode, preset_of
+from .shelf import PageError, Shelf, encode
 
 QUEUE = "model"  # whatever runs the model waits in one line
 
@@ -73,12 +73,11 @@ def status_endpoint(shelf: Shelf) -> Callable[[], dict]:
 
     def status() -> dict:
         """What runs here: models, decoders, hardware, versions, seconds since the start."""
-        first = shelf.opened[shelf.first]
         return {
-            "model": shelf.first, "models": [name for _, name in shelf.choices()], "decoders": list(DECODERS),
+            "models": [name for _, name in shelf.choices()], "decoders": list(DECODERS),
             "uptime": round(time.time() - began, 1),
             "versions": {name: version(name) for name in ("torch", "gradio", "plotly")},
-        } | first.health()  # fmt: skip
+        } | shelf.health()  # fmt: skip
 
     return status
 
@@ -90,7 +89,7 @@ def line_up(shelf: Shelf, prompt: str, decoders: str, model: str, settings: dict
     name = model or shelf.first
     chosen = shelf.take(name)
     try:
-        wanted = DecodeSettings(**preset_of(name) | (settings or {}))
+        wanted = DecodeSettings(**{**chosen.source.settings, **(settings or {})})
     except TypeError as error:
         unknown = [key for key in settings if key not in DecodeSettings.__dataclass_fields__]
         raise SettingsError(f"There is no setting {unknown[0]!r}." if unknown else f"{error}.") from None

@@ -24,7 +24,7 @@ from .api import QUEUE
 from .run import Running, Stop, start, states
 from .shelf import PageError, Shelf
 from .what_if import what_if
-from .widgets import NAMES, about, defaults, preset_values
+from .widgets import NAMES, defaults, preset_values
 from .words import plain
 
 PRIVATE = {"api_visibility": "private", "queue": False, "show_progress": "hidden"}
@@ -67,7 +67,7 @@ def connect(page: gr.Blocks, shelf: Shelf, parts: Page) -> None:
     connect_what_if(shelf, parts, wish, fork)
     parts.stop.click(ask_to_stop, wish, parts.stop, **PRIVATE)
     parts.prompt.submit(fn=None, js="() => { document.querySelector('#lv-run').click(); }", api_visibility="private")
-    connect_settings(parts)
+    connect_settings(shelf, parts)
     connect_sharing(page, shelf, parts)
 
 
@@ -108,7 +108,15 @@ def run_behind(checked: Any, run: Callable[..., Any], inputs: list[Any], parts: 
     ran.then(end, None, [parts.run, parts.stop], **PRIVATE)
 
 
-def connect_settings(parts: Page) -> None:
+def connect_settings(shelf: Shelf, parts: Page) -> None:
+    def of_model(model: str, preset: str) -> list[Any]:
+        """The settings of another model, once it is chosen."""
+        return [gr.update(info=shelf.source(model).note), *of_preset(preset, model)]
+
+    def of_preset(preset: str, model: str) -> list[Any]:
+        values = preset_values(preset, shelf.source(model))
+        return [values[name] for name in NAMES]
+
     model, preset = parts.widgets["model"], parts.widgets["preset"]
     fields = [parts.widgets[name] for name in NAMES]
     model.change(of_model, [model, preset], [model, *fields], **PRIVATE)
@@ -117,7 +125,7 @@ def connect_settings(parts: Page) -> None:
 
 def connect_sharing(page: gr.Blocks, shelf: Shelf, parts: Page) -> None:
     asked = [widget for name, widget in parts.widgets.items() if name != "preset"]
-    made = parts.share.click(make_link, parts.asked, parts.link, **PRIVATE)
+    made = parts.share.click(link_maker(shelf), parts.asked, parts.link, **PRIVATE)
     made.then(fn=None, inputs=parts.link, outputs=parts.link, js=SHOW_LINK, api_visibility="private")
     shown = [parts.viewer, parts.held, parts.banner]
     for name, chip in parts.chips.items():
@@ -164,21 +172,14 @@ def ask_to_stop(wish: Stop | None) -> Any:
     return gr.update(interactive=False)
 
 
-def of_model(model: str, preset: str) -> list[Any]:
-    """The settings of another model, once it is chosen."""
-    return [gr.update(info=about(model)), *of_preset(preset, model)]
+def link_maker(shelf: Shelf) -> Callable[..., Any]:
+    def make_link(prompt: str, model: str, baseline: str, *values: Any) -> Any:
+        try:
+            return gr.update(value=share.write(prompt, shelf.source(model), baseline, dict(zip(NAMES, values))), visible=True)
+        except PageError as error:
+            return gr.update(value=str(error), visible=True)
 
-
-def of_preset(preset: str, model: str) -> list[Any]:
-    values = preset_values(preset, model)
-    return [values[name] for name in NAMES]
-
-
-def make_link(prompt: str, model: str, baseline: str, *values: Any) -> Any:
-    try:
-        return gr.update(value=share.write(prompt, model, baseline, dict(zip(NAMES, values))), visible=True)
-    except PageError as error:
-        return gr.update(value=str(error), visible=True)
+    return make_link
 
 
 def show(shelf: Shelf, traces: tuple[Trace, ...]) -> tuple[Any, list[Trace], str]:
@@ -205,12 +206,16 @@ def open_file(shelf: Shelf) -> Callable[[str], tuple[Any, ...]]:
 
 
 def open_link(shelf: Shelf) -> Callable[[gr.Request], tuple[Any, ...]]:
-    """Prompt, model, baseline, settings, viewer, held traces and banner as the page's address asks."""
+    """Prompt, model, baseline, settings, viewer, held traces and banner as the page's address asks.
+
+    The model may have come since the page was built, so it is set on every visit.
+    """
 
     def open_address(request: gr.Request) -> tuple[Any, ...]:
         link = share.read(dict(request.query_params), shelf)
-        values = defaults(link.model or shelf.first) | link.settings if link.model or link.settings else {}
-        form = [link.prompt, link.model, link.baseline, *(values.get(name) for name in NAMES)]
+        model = link.model or shelf.first
+        values = defaults(shelf.source(model)) | link.settings
+        form = [link.prompt, gr.update(value=model, info=shelf.source(model).note), link.baseline, *(values[name] for name in NAMES)]
         shown = [gr.skip(), gr.skip(), link.sentence]
         if link.replay is not None:
             shown = list(opener(shelf, lambda: gallery.recording(link.replay))())

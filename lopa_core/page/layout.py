@@ -10,7 +10,6 @@ from typing import Any
 
 import gradio as gr
 
-from ..runtime.session import Model
 from ..tasks.examples import EXAMPLES, known
 from ..trace.trace import Trace
 from ..view import files
@@ -18,6 +17,7 @@ from ..view.state import loaded, recorded
 from . import api, gallery
 from .events import Page, connect
 from .shelf import Shelf
+from .system import keep_up, notice
 from .widgets import settings_panel
 
 SANS = ("-apple-system", "BlinkMacSystemFont", "Segoe UI", "Roboto", "Helvetica Neue", "Liberation Sans", "Arial", "sans-serif")
@@ -44,14 +44,14 @@ def look() -> dict[str, Any]:
     return {"theme": theme, "css_paths": [files.VIEWER / "viewer.css"]}
 
 
-def build(model: Model, *, max_queue: int = 16) -> gr.Blocks:
-    """The page for `model`, ready to be launched with `look()`. max_queue: visitors that may wait for a run."""
+def build(shelf: Shelf, *, max_queue: int = 16) -> gr.Blocks:
+    """The page for the models of `shelf`, ready to be launched with `look()`. max_queue: visitors that may wait for a run."""
     gr.set_static_paths([files.PLOTLY])
-    shelf = Shelf(model)
     with gr.Blocks(title="LoPA Side by Side", analytics_enabled=False, fill_width=True) as page:
-        widgets = settings_panel(shelf)
+        widgets, panel = settings_panel(shelf)
         gr.HTML(HEADER, apply_default_css=False)
         with gr.Column(elem_id="lv-ask"):
+            coming = notice(shelf)
             prompt = gr.Textbox(next(iter(EXAMPLES.values())).question, label="Prompt", lines=2, max_lines=8, elem_id="lv-prompt")
             with gr.Row(elem_id="lv-chips"):
                 example_chips(prompt)
@@ -74,6 +74,7 @@ def build(model: Model, *, max_queue: int = 16) -> gr.Blocks:
         )  # fmt: skip
         parts = Page(prompt, run, stop, share, link, waiting, banner, viewer, chips, upload, widgets, gr.State(list(first)))
         connect(page, shelf, parts)
+        keep_up(shelf, panel, coming, widgets["model"])
         api.publish(shelf)
     page.queue(default_concurrency_limit=1, max_size=max_queue)
     return page

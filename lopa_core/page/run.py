@@ -77,7 +77,7 @@ class Running:
 
     def __init__(self, model: Model, prompt: str, race: Race, before: Sequence[Trace] = ()) -> None:
         self.model, self.prompt, self.race, self.before = model, prompt, race, list(before)
-        self.about = About(run=uuid.uuid4().hex, source=f"Live on {model.hardware}, model {model.name}", live=True, what_if="")
+        self.about = About(run=uuid.uuid4().hex, source=where(model), live=True, what_if="")
         self.told = [[round_text(each) for each in trace.rounds] for trace in self.before]
         self.rounds: dict[str, list[str]] = {name: [] for name in race.tapes}
         self.figures = draw(self.traces())
@@ -125,6 +125,12 @@ class Running:
     def remark(self) -> str:
         """What a visitor should know of the finished run, "" if nothing."""
         return ""
+
+
+def where(model: Model) -> str:
+    """What runs and on what; of a model of the Hub, which state of its repository."""
+    commit = f" (commit {model.commit[:8]})" if model.commit else ""
+    return f"Live on {model.hardware}, model {model.name}{commit}"
 
 
 def pause(began: float, least: float, share: int) -> float:

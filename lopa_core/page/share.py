@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from ..decode.settings import DecodeSettings, SettingsError
+from ..model.source import Source
 from .shelf import BASELINES, LONGEST_PROMPT, Shelf
 from .widgets import NAMES, RANGES, defaults
 from .words import plain
@@ -36,10 +37,10 @@ class Link:
         return self == Link()
 
 
-def write(prompt: str, model: str, baseline: str, values: Mapping[str, Any]) -> str:
+def write(prompt: str, source: Source, baseline: str, values: Mapping[str, Any]) -> str:
     """The query string, with its "?", of a prompt and settings."""
-    usual = defaults(model)
-    parts: dict[str, Any] = {"prompt": prompt.strip(), "model": model, "baseline": baseline}
+    usual = defaults(source)
+    parts: dict[str, Any] = {"prompt": prompt.strip(), "model": source.name, "baseline": baseline}
     parts |= {name: short(values[name]) for name in NAMES if values[name] != usual[name]}
     return "?" + urlencode(parts)
 
@@ -54,7 +55,7 @@ def read(query: Mapping[str, str], shelf: Shelf) -> Link:
     link = Link(replay=query.get(REPLAY))
     if sum(len(name) + len(value) for name, value in query.items()) > LONGEST_LINK:
         return Link(sentence=f"This link is longer than {LONGEST_LINK} characters, so nothing of it was used.")
-    wrong = [*read_names(query, link, shelf), *read_settings(query, link, link.model or shelf.first)]
+    wrong = [*read_names(query, link, shelf), *read_settings(query, link, shelf.source(link.model or shelf.first))]
     if wrong:
         link.sentence = "Of this link something was left out: " + " ".join(wrong)
     return link
@@ -78,10 +79,10 @@ def read_names(query: Mapping[str, str], link: Link, shelf: Shelf) -> list[str]:
     return wrong
 
 
-def read_settings(query: Mapping[str, str], link: Link, model: str) -> list[str]:
+def read_settings(query: Mapping[str, str], link: Link, source: Source) -> list[str]:
     """The settings into `link`, one by one; returns sentences on what could not be used."""
     wrong = []
-    usual = defaults(model)
+    usual = defaults(source)
     for name in NAMES:
         if name not in query:
             continue

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..decode.settings import DecodeSettings
-from ..model.presets import PRESETS
+from ..model.source import Source
+from ..runtime.opening import Opening
 from ..runtime.session import Model
 
 LONGEST_PROMPT = 2000  # characters
@@ -17,39 +18,68 @@ class PageError(ValueError):
 
 
 class Shelf:
-    """The models a page offers, by name: the one it was started with, and the catalogue's, opened when first asked for.
+    """The models a page offers, by name: those that are here, and one that may still be on its way, which then goes first."""
 
-    A name in PRESETS means that preset; a folder that only shares its name goes by its path.
-    """
+    def __init__(self, *models: Model, opening: Opening | None = None) -> None:
+        self.models, self.opening = models, opening
 
-    def __init__(self, model: Model) -> None:
-        folders = {preset.folder.resolve(): name for name, preset in PRESETS.items()}
-        own = str(model.folder) if model.name in PRESETS else model.name
-        self.first = folders.get(model.folder.resolve(), own)
-        self.opened = {self.first: model}
+    @property
+    def main(self) -> Model:
+        """The model that visitors meet: the one on its way as soon as it has come."""
+        return (self.opening and self.opening.model) or self.models[0]
+
+    @property
+    def first(self) -> str:
+        return self.main.name
+
+    @property
+    def sources(self) -> dict[str, Source]:
+        coming = [self.opening.source] if self.opening else []
+        return {source.name: source for source in (*coming, *(model.source for model in self.models))}
 
     def choices(self) -> list[tuple[str, str]]:
         """(title, name) pairs for a menu."""
-        names = dict.fromkeys((self.first, *PRESETS))
-        return [(PRESETS[name].title if name in PRESETS else self.opened[name].name, name) for name in names]
+        return [(source.title, name) for name, source in self.sources.items()]
+
+    def source(self, name: str) -> Source:
+        """Raises PageError where there is no such model."""
+        if name not in self.sources:
+            raise PageError(f"There is no model {name!r} here: take one of the menu's.")
+        return self.sources[name]
 
     def take(self, name: str) -> Model:
-        """The model of this name. Raises PageError or ModelError."""
-        if name not in self.opened:
-            if name not in PRESETS:
-                raise PageError(f"There is no model {name!r} here: take one of the menu's.")
-            self.opened[name] = self.opened[self.first].sibling(PRESETS[name].folder)
-        return self.opened[name]
+        """The model of this name. Raises PageError, also while it cannot be used yet."""
+        source = self.source(name)
+        if name == self.main.name:
+            return self.main
+        here = next((model for model in self.models if model.name == name), None)
+        if here is None:
+            raise PageError(f"{self.opening.error or f'{source.title} is not here yet ({self.opening.state})'} Meanwhile, take another.")
+        return here
 
     def cannot(self, name: str) -> str:
         """Why a recording of this model cannot be decoded on from here; "" if it can."""
-        known = any(name == each for _, each in self.choices())
-        return "" if known else f"This page does not have the recording's model, {name}."
+        return "" if name in self.sources else f"This page does not have the recording's model, {name}."
 
+    def notice(self) -> str:
+        """What visitors should know of the model on its way; "" once it has come."""
+        if self.opening is None or self.opening.model:
+            return ""
+        title, here = self.opening.source.title, self.main.source.title
+        if self.opening.error:
+            return f"{title} cannot be used here: {self.opening.error} {here} answers instead."
+        return f"{title} is on its way ({self.opening.state}). Until it is here, {here} answers."
 
-def preset_of(name: str) -> dict[str, Any]:
-    """The settings a model of the menu is shown with; empty if it is not in the catalogue."""
-    return PRESETS[name].settings if name in PRESETS else {}
+    def health(self) -> dict[str, Any]:
+        """Of the main model, and what the one on its way does."""
+        told = self.main.health() | {"model": self.first}
+        if self.opening is None or self.opening.model:
+            return told
+        return told | {"coming": {"model": self.opening.source.name, "state": self.opening.state, "reason": self.opening.error}}
+
+    def close(self) -> None:
+        for each in (*self.models, *([self.opening] if self.opening else [])):
+            each.close()
 
 
 def encode(model: Model, prompt: str) -> list[int]:

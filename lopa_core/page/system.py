@@ -28,19 +28,41 @@ draw(); watch('value', draw);
 SYSTEM_HTML = '<h3 class="lv-group">Running on</h3><p class="lv-state" role="status"></p><ul class="lv-devices"></ul>'
 
 
-def system_panel(shelf: Shelf) -> None:
-    """The panel and the timer that renews it."""
-    told = teller(shelf)
-    panel = gr.HTML(ASKING, html_template=SYSTEM_HTML, js_on_load=SYSTEM_JS, elem_id="lv-system", apply_default_css=False)
+NOTICE_JS = """
+const line = element.querySelector('.lv-notice');
+const show = () => { line.textContent = props.value || ''; line.hidden = !props.value; };
+show(); watch('value', show);
+"""
+
+
+def system_panel() -> gr.HTML:
+    return gr.HTML(ASKING, html_template=SYSTEM_HTML, js_on_load=SYSTEM_JS, elem_id="lv-system", apply_default_css=False)
+
+
+def notice(shelf: Shelf) -> gr.HTML:
+    """A line above the prompt on the model that is still on its way."""
+    line = '<p class="lv-notice" role="status" hidden></p>'
+    return gr.HTML(shelf.notice(), html_template=line, js_on_load=NOTICE_JS, elem_id="lv-coming", apply_default_css=False)
+
+
+def keep_up(shelf: Shelf, panel: gr.HTML, line: gr.HTML, model: gr.Dropdown) -> None:
+    """Renew panel and line by a timer; a visitor's menu goes over to a model as it comes, if it stood on the one instead."""
     quiet = {"api_visibility": "private", "queue": False, "show_progress": "hidden"}
-    gr.on(None, told, None, panel, **quiet)  # at first sight
-    gr.Timer(EVERY).tick(told, None, panel, **quiet)
+    tell, met = teller(shelf), gr.State(None)  # the model that was there at first sight
+
+    def renew(met: str | None, chosen: str) -> tuple[Any, ...]:
+        over = gr.update(value=shelf.first) if met == chosen != shelf.first else gr.skip()
+        return tell(), shelf.notice(), over, shelf.first
+
+    told = {"inputs": [met, model], "outputs": [panel, line, model, met], **quiet}
+    gr.on(None, renew, **told)  # at first sight
+    gr.Timer(EVERY).tick(renew, **told)
 
 
 def teller(shelf: Shelf) -> Callable[[], dict[str, Any]]:
     def system() -> dict[str, Any]:
-        """Health of the first model in words."""
-        health = shelf.opened[shelf.first].health()
+        """Health of the main model in words."""
+        health = shelf.health()
         return {"works": health["state"] in ("ready", "degraded"), "state": state(health), "lines": [*map(line, health["workers"])]}
 
     return system

@@ -10,8 +10,9 @@ from typing import Any
 import gradio as gr
 
 from ..decode.settings import ATTENTIONS, CONFIDENCES, DecodeSettings
-from ..model.presets import PRESETS, PUBLISHED
-from .shelf import BASELINES, Shelf, preset_of
+from ..model.presets import PUBLISHED
+from ..model.source import Source
+from .shelf import BASELINES, Shelf
 from .system import system_panel
 from .words import LABELS
 
@@ -29,31 +30,28 @@ OWN = "This model's own"
 BASELINE_TITLES = {"confidence": "Confidence decoding", "vanilla": "One token per pass"}
 
 
-def defaults(model: str) -> dict[str, Any]:
+def defaults(source: Source) -> dict[str, Any]:
     """The values a model is shown with, by setting."""
-    settings = DecodeSettings(**preset_of(model))
+    settings = DecodeSettings(**source.settings)
     return {name: getattr(settings, name) for name in NAMES}
 
 
-def preset_values(preset: str, model: str) -> dict[str, Any]:
+def preset_values(preset: str, source: Source) -> dict[str, Any]:
     """All settings of a preset: the model's own, with what a table of the paper prescribes; new tokens in whole blocks."""
-    values = defaults(model) | PUBLISHED.get(preset, {})
+    values = defaults(source) | PUBLISHED.get(preset, {})
     size = values["block_size"]
     return values | {"max_new_tokens": -(-values["max_new_tokens"] // size) * size}
 
 
-def about(model: str) -> str:
-    return PRESETS[model].note if model in PRESETS else "A checkpoint folder given on the command line."
-
-
-def settings_panel(shelf: Shelf) -> Widgets:
-    """The panel at the side, closed at first; returns its widgets by name: the preset, then the order of `run.start`."""
-    start = defaults(shelf.first)
+def settings_panel(shelf: Shelf) -> tuple[Widgets, gr.HTML]:
+    """The panel at the side, closed at first; returns its widgets by name (the preset, then the order of `run.start`), and
+    what tells of the system."""
+    start = defaults(shelf.main.source)
     with gr.Sidebar(label="Settings", open=False, width=360, elem_id="lv-settings"):
         gr.HTML("<h2 class='lv-settings-title'>Settings</h2>", apply_default_css=False)
         widgets = model_group(shelf, start) | filling_group(start) | lookahead_group(start) | sampling_group(start)
-        system_panel(shelf)
-    return {name: widgets[name] for name in ("preset", "model", "baseline", *NAMES)}
+        system = system_panel()
+    return {name: widgets[name] for name in ("preset", "model", "baseline", *NAMES)}, system
 
 
 def model_group(shelf: Shelf, start: dict[str, Any]) -> Widgets:
@@ -64,7 +62,7 @@ def model_group(shelf: Shelf, start: dict[str, Any]) -> Widgets:
         "preset": gr.Dropdown(
             [OWN, *PUBLISHED], value=OWN, label="Preset", info="Fills in everything below; the paper's are for D2F-Dream."
         ),
-        "model": gr.Dropdown(shelf.choices(), value=shelf.first, label="Model", info=about(shelf.first)),
+        "model": gr.Dropdown(shelf.choices(), value=shelf.first, label="Model", info=shelf.main.source.note),
         "baseline": gr.Radio(baselines, value=BASELINES[0], label="Baseline", info=both),
         "max_new_tokens": slider(start, "max_new_tokens", "A whole number of blocks."),
         "attention": menu(start["attention"], ATTENTIONS, LABELS["attention"], "Whether blocks see those behind them (full); as trained."),

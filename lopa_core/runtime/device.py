@@ -48,3 +48,22 @@ def memory(device: torch.device) -> dict[str, int]:
     page, told = os.sysconf("SC_PAGE_SIZE"), Path("/proc/self/statm")
     resident = int(told.read_text(encoding="ascii").split()[1]) if told.exists() else 0
     return {"used": resident * page, "total": os.sysconf("SC_PHYS_PAGES") * page}
+
+
+def available(device: torch.device) -> int:
+    """Bytes that can still be had: of a GPU, or of memory as this machine and its container count it."""
+    if device.type == "cuda":
+        return torch.cuda.mem_get_info(device)[0]
+    told = Path("/proc/meminfo")
+    if not told.exists():
+        return memory(device)["total"]
+    lines = dict(line.split(":") for line in told.read_text(encoding="ascii").splitlines())
+    return min(1024 * int(lines["MemAvailable"].split()[0]), allowance(Path("/sys/fs/cgroup")))
+
+
+def allowance(group: Path) -> float:
+    """Bytes that a container may still take (Linux control groups, version 2); infinite where there is no limit."""
+    limit, current = group / "memory.max", group / "memory.current"
+    if not limit.exists() or limit.read_text(encoding="ascii").strip() == "max":
+        return float("inf")
+    return int(limit.read_text(encoding="ascii")) - int(current.read_text(encoding="ascii"))

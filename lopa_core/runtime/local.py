@@ -11,37 +11,47 @@ from torch import Tensor
 from ..decode.observation import Observation, observe
 from ..decode.settings import DecodeSettings
 from ..decode.window import Window
-from ..model.cache import Cache
 from ..model.errors import ModelError
+from ..model.interface import Network, Prefix
 from ..model.mask import block_causal_mask, padding_mask
 from ..model.network import Transformer
 from ..trace.trace import TraceSpan
 from .device import describe
+from .graphs import Graphs
+from .static import room
 
 
 class LocalEngine:
     """Runs windows on one network. Keeps its cache between decodes while it is large enough.
 
+    spare: where it takes its workspace from and leaves it, shared by the engines of a network. static: whether forwards run
+    in a few fixed shapes, as CUDA graphs where there is CUDA (runtime/graphs.py); None: there only.
     seconds_in_network and seconds_observing add up since `open`: the transformer with its head, and turning logits
-    into records, synchronised with the device. spans: when the last forward's rows were worked on, on time.perf_counter.
+    into records (part of the former in a graph). spans: when the last forward's rows were worked on, on time.perf_counter.
     """
 
-    def __init__(self, network: Transformer) -> None:
+    def __init__(self, network: Network, static: bool | None = None, spare: list[Workspace] | None = None) -> None:
         self.network, self.config = network, network.config
-        self.device, self.dtype = network.embed.weight.device, network.embed.weight.dtype
+        self.device, self.dtype = network.device, network.dtype
+        self.static = isinstance(network, Transformer) and (self.device.type == "cuda" if static is None else static)
         self.devices = (describe(self.device),)
         self.spans: list[TraceSpan] = []
-        self.cache: Cache | None = None
-        self.room = (0, 0)
+        self.spare = [] if spare is None else spare
+        self.space: Workspace | None = None
 
     def open(self, rows: int, length: int, settings: DecodeSettings) -> None:
-        if rows > self.room[0] or length > self.room[1]:
-            self.room = (max(rows, self.room[0]), max(length, self.room[1]))
-            kept = {"device": self.device, "dtype": self.dtype, "kv_heads": self.network.kv_heads}
-            self.cache = Cache(self.config, rows=self.room[0], length=self.room[1], **kept)
+        if self.space is None:
+            self.space = self.spare.pop() if self.spare else Workspace()
+        self.space.make_room(self.network, rows, length, self.static)
         self.rows, self.settings = rows, settings
         self.forbidden = None if settings.allow_mask_token else self.config.mask_id
         self.seconds_in_network = self.seconds_observing = 0.0
+
+    def close(self) -> None:
+        """Leave the workspace to the next engine."""
+        if self.space:
+            self.spare.append(self.space)
+            self.space = None
 
     def forward(self, window: Window) -> Observation:
         return self.told(self.records(window).cpu().numpy())
@@ -54,25 +64,33 @@ class LocalEngine:
 
     @torch.inference_mode()
     def records(self, window: Window) -> Tensor:
-        """The records [3, n] of a window, fp32, on the device that ran it."""
-        began = self.now()
+        """The records [3, n] of a window, fp32, on the device that ran it, which is through with them."""
+        watch = Stopwatch(self.device)
+        if self.space.graphs:
+            records = self.space.graphs.records(window, self.settings, self.forbidden)
+            watch.lap()
+        else:
+            logits = self.logits(window)
+            watch.lap()
+            uniforms = None if window.uniforms is None else torch.from_numpy(window.uniforms).to(self.device)
+            chosen = {"confidence": self.settings.confidence, "temperature": self.settings.temperature}
+            records = observe(logits, forbidden=self.forbidden, uniforms=uniforms, **chosen)
+        in_network, observing = watch.stop()
+        self.seconds_in_network += in_network
+        self.seconds_observing += observing
+        self.spans = [TraceSpan(0, tuple(range(len(window.tokens))), watch.began, watch.ended)]
+        return records
+
+    def logits(self, window: Window) -> Tensor:
+        """[n, vocabulary], one row per query."""
         tokens = torch.from_numpy(window.tokens).to(self.device)
         columns = torch.from_numpy(window.columns).to(self.device)
         queries = torch.from_numpy(window.queries).to(self.device)
-        hidden = self.network(tokens, start=window.start, mask=self.mask(window), cache=self.cache, columns=columns)
-        logits = self.network.head(hidden.flatten(0, 1)[queries])
-        ran = self.now()
-        uniforms = None if window.uniforms is None else torch.from_numpy(window.uniforms).to(self.device)
-        chosen = self.settings
-        records = observe(logits, confidence=chosen.confidence, forbidden=self.forbidden, temperature=chosen.temperature, uniforms=uniforms)
-        over = self.now()
-        self.seconds_in_network += ran - began
-        self.seconds_observing += over - ran
-        self.spans = [TraceSpan(0, tuple(range(len(window.tokens))), began, over)]
-        return records
+        hidden = self.network(tokens, start=window.start, mask=self.mask(window), cache=self.space.cache, columns=columns)
+        return self.network.head(hidden.flatten(0, 1)[queries])
 
     def commit(self, row: int, start: int, end: int) -> None:
-        self.cache.commit(row, start, end, self.rows)
+        self.space.cache.commit(row, start, end, self.rows)
 
     def mask(self, window: Window) -> Tensor | None:
         """What each row may see; None where every row sees all of its prefix and window."""
@@ -84,7 +102,52 @@ class LocalEngine:
             return None
         return padding_mask(torch.from_numpy(window.ends).to(self.device), end)
 
-    def now(self) -> float:
+
+class Workspace:
+    """What is worth keeping between decodes: a cache, and the graphs that were captured with it."""
+
+    def __init__(self) -> None:
+        self.cache: Prefix | None = None
+        self.graphs: Graphs | None = None
+        self.room = (0, 0)
+
+    def make_room(self, network: Network, rows: int, length: int, static: bool) -> None:
+        """For `rows` branches of `length` slots."""
+        if rows <= self.room[0] and length <= self.room[1]:
+            return
+        kept = max(rows, self.room[0]), max(length, self.room[1])
+        self.cache, self.graphs, self.room = None, None, (0, 0)  # the old memory is needed for the new
+        self.cache = network.new_cache(kept[0], room(kept[1]) if static else kept[1])
+        self.graphs = Graphs(network, self.cache) if static else None
+        self.room = kept
+
+
+class Stopwatch:
+    """Two laps of work on a device, in seconds. A GPU is waited for once, at the end; its own events tell the laps.
+
+    began, ended: on time.perf_counter.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self.device, self.began, self.marks = device, time.perf_counter(), []
+        self.mark()
+
+    def mark(self) -> None:
+        if self.device.type == "cuda":
+            event = torch.cuda.Event(enable_timing=True)
+            event.record()
+            self.marks.append(event)
+        else:
+            self.marks.append(time.perf_counter())
+
+    lap = mark
+
+    def stop(self) -> tuple[float, float]:
+        self.mark()
         if self.device.type == "cuda":
             torch.cuda.synchronize(self.device)
-        return time.perf_counter()
+        self.ended = time.perf_counter()
+        first, lap, last = self.marks
+        if self.device.type == "cuda":
+            return first.elapsed_time(lap) / 1000, lap.elapsed_time(last) / 1000
+        return lap - first, last - lap

@@ -20,7 +20,6 @@ from torch import Tensor
 from ..decode.observation import Observation
 from ..decode.settings import DecodeSettings
 from ..decode.window import Window
-from ..model.network import Transformer
 from ..trace.trace import TraceSpan
 from . import packet
 from .local import LocalEngine
@@ -51,17 +50,17 @@ def in_step() -> Iterator[None]:
 class ParallelEngine:
     """An Engine whose rows are spread over the ranks of a group. One per rank, used in step.
 
-    cancelled: asked once a round; any rank may answer True. devices: names of all ranks' devices, by rank.
+    local: runs this rank's rows. cancelled: asked once a round; any rank may answer True. devices: names of all ranks' devices, by rank.
     tensor: ranks that share one copy of the network (model/sharding.py), a team; a team's ranks follow each other, run
     the same branches, and the first of them tells their records. peers: the ranks with this rank's part of the network.
     bytes_sent adds up what this rank has sent for records, bytes_committed what it has for keys and values.
     """
 
     def __init__(
-        self, network: Transformer, group: dist.ProcessGroup, devices: tuple[str, ...], cancelled: Callable[[], bool] = lambda: False,
+        self, local: LocalEngine, group: dist.ProcessGroup, devices: tuple[str, ...], cancelled: Callable[[], bool] = lambda: False,
         *, tensor: int = 1, peers: dist.ProcessGroup | None = None,
     ) -> None:  # fmt: skip
-        self.local, self.config, self.group, self.peers = LocalEngine(network), network.config, group, peers or group
+        self.local, self.config, self.group, self.peers = local, local.config, group, peers or group
         self.rank, self.ranks, self.tensor = dist.get_rank(group), dist.get_world_size(group), tensor
         self.team, self.leads = self.rank // tensor, self.rank % tensor == 0
         self.devices, self.cancelled = devices, cancelled
@@ -79,6 +78,9 @@ class ParallelEngine:
             self.unopened = None
         except Exception as error:
             self.unopened = error
+
+    def close(self) -> None:
+        self.local.close()
 
     def forward(self, window: Window) -> Observation:
         began = time.perf_counter()
@@ -157,7 +159,7 @@ class ParallelEngine:
         Under block-causal attention they do not depend on the branch: each rank takes its own first row's, unless
         some team had no branch in this round and so computed none.
         """
-        cache, rows = self.local.cache, self.local.rows
+        cache, rows = self.local.space.cache, self.local.rows
         if self.settings.attention == "block_causal" and all(high > low for low, high in self.teams):
             cache.commit(0, start, end, rows)
             return

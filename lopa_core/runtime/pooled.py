@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import atexit
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
 
 from ..model.errors import ModelError
-from ..model.family import read_config
 from ..model.sharding import check_divisible
+from ..model.source import Checkpoint
 from .attached import Attached
 from .crew import Crew, Patience
 from .gateway import split_address
@@ -19,20 +18,17 @@ from .pool import Pool
 from .race import Lanes
 from .rank import check_teams
 from .remote import RemoteRace
-from .session import Model, find_tokenizer
+from .session import Model
 
 MOST_RANKS = 64
 
 
 class PooledModel(Model):
-    """Its prompts are encoded here, its forwards run in a crew of workers.
+    """Its prompts are encoded here, its forwards run in a crew of workers."""
 
-    arguments: how to open another checkpoint in the same way; None where the workers were started by somebody else.
-    """
-
-    def __init__(self, crew: Crew, folder: Path, arguments: Mapping[str, Any] | None = None) -> None:
-        super().__init__(folder.resolve().name, read_config(folder), find_tokenizer(folder), folder)
-        self.crew, self.arguments = crew, arguments
+    def __init__(self, crew: Crew, checkpoint: Checkpoint) -> None:
+        super().__init__(checkpoint, checkpoint.config())
+        self.crew = crew
 
     @property
     def hardware(self) -> str:
@@ -43,10 +39,9 @@ class PooledModel(Model):
     def race(self, prompt: Sequence[int], lanes: Lanes, forced: Mapping[int, int] | None = None, *, warm: bool = True) -> RemoteRace:
         return RemoteRace(self.crew, self.config, prompt, lanes, forced, warm)
 
-    def sibling(self, folder: Path) -> PooledModel:
-        if self.arguments is None:
-            raise ModelError(f"The workers this page is attached to have {self.name} only.")
-        return open_pool(folder, **self.arguments)
+    @property
+    def state(self) -> str:
+        return self.crew.state
 
     def health(self) -> dict[str, Any]:
         return self.crew.health() | {"hardware": self.hardware, "ranks": len(self.crew.peers)}
@@ -59,44 +54,41 @@ class PooledModel(Model):
 
 
 def open_pool(
-    folder: str | Path, *, ranks: int, adapter: str | Path | None = None, device: str | None = None, dtype: torch.dtype | None = None,
-    threads: int = 0, tensor: int = 1, patience: Patience | None = None,
+    checkpoint: Checkpoint, *, ranks: int, device: str | None = None, dtype: torch.dtype | None = None, threads: int = 0,
+    tensor: int = 1, patience: Patience | None = None,
 ) -> PooledModel:  # fmt: skip
-    """Start `ranks` workers for a checkpoint folder; they load while this returns. Raises ModelError.
+    """Start `ranks` workers for a checkpoint; they load while this returns. Raises ModelError.
 
     device: None takes GPUs if there are any, one per rank. threads: of each worker, 0 shares this machine's cores.
     tensor: workers that share one copy of the network, for one that exceeds a device.
     """
-    folder = Path(folder)
     check_teams(ranks, tensor)
     kind = device or ("cuda" if torch.cuda.is_available() else "cpu")
     devices = places(kind, ranks)
     threads = threads or (max(1, torch.get_num_threads() // ranks) if kind == "cpu" else 0)
-    told = ["--model", str(folder), "--threads", str(threads), "--tensor", str(tensor)]
-    told += ["--adapter", str(adapter)] if adapter else []
+    told = ["--model", str(checkpoint.folder), "--threads", str(threads), "--tensor", str(tensor)]
+    told += ["--adapter", str(checkpoint.adapter)] if checkpoint.adapter else []
     told += ["--dtype", str(dtype).removeprefix("torch.")] if dtype else []
-    arguments = {"ranks": ranks, "device": device, "dtype": dtype, "threads": threads, "tensor": tensor, "patience": patience}
-    check_divisible(read_config(folder), tensor)  # what cannot be is told before any process is started
-    model = PooledModel(Pool(devices, told, patience, tensor=tensor), folder, arguments)
+    check_divisible(checkpoint.config(), tensor)  # what cannot be is told before any process is started
+    model = PooledModel(Pool(devices, told, patience, tensor=tensor), checkpoint)
     atexit.register(model.close)
     return model
 
 
-def attach(folder: str | Path, address: str, secret: str) -> PooledModel:
-    """A model whose workers wait at HOST:PORT, started by torchrun from the same folder. Raises ModelError."""
-    folder = Path(folder)
+def attach(checkpoint: Checkpoint, address: str, secret: str) -> PooledModel:
+    """A model whose workers wait at HOST:PORT, started by torchrun with the same model. Raises ModelError."""
     try:
         where = split_address(address)
     except ValueError as error:
         raise ModelError(f"--connect: {error}") from None
     if len(secret) < 8:
         raise ModelError("--connect needs LOPA_SECRET, the secret of at least 8 characters that the workers were started with.")
-    read_config(folder)
+    checkpoint.config()
     crew = Attached(where, secret.encode())
-    if crew.model != folder.resolve().name:
+    if crew.model != checkpoint.source.name:
         crew.close()
-        raise ModelError(f"The workers at {address} have {crew.model}, not {folder.resolve().name}: give the same folder by --model.")
-    model = PooledModel(crew, folder)
+        raise ModelError(f"The workers at {address} have {crew.model}, not {checkpoint.source.name}: give the same by --model.")
+    model = PooledModel(crew, checkpoint)
     atexit.register(model.close)
     return model
 

@@ -45,6 +45,13 @@ class LocalRace:
         self.tapes = {name: Recorder(prompt, open_engine(), settings, forced) for name, settings in lanes.items()}
 
     def run(self) -> Iterator[tuple[str, TraceRound | None]]:
+        try:
+            yield from self.rounds()
+        finally:
+            for recorder in self.tapes.values():
+                recorder.engine.close()
+
+    def rounds(self) -> Iterator[tuple[str, TraceRound | None]]:
         for name, recorder in self.tapes.items() if self.warm else ():
             for _ in warm_rounds(Recorder(self.prompt, recorder.engine, recorder.settings)):
                 yield name, None

@@ -18,6 +18,7 @@ from torch.distributed.device_mesh import init_device_mesh
 
 from ..model.errors import ModelError
 from ..model.sharding import check_divisible, shard
+from ..model.source import read_source
 from .device import describe, usable
 from .parallel import ParallelEngine
 from .session import LocalModel, open_model
@@ -31,15 +32,16 @@ class Rank:
     tensor: int
     peers: dist.ProcessGroup | None
 
-    def engine(self, devices: tuple[str, ...], cancelled: Callable[[], bool]) -> ParallelEngine:
-        """devices: names of all ranks' devices, by rank."""
-        return ParallelEngine(self.model.network, dist.group.WORLD, devices, cancelled, tensor=self.tensor, peers=self.peers)
+    def engines(self, devices: tuple[str, ...], cancelled: Callable[[], bool]) -> Callable[[], ParallelEngine]:
+        """Gives an engine for each lane of a race. devices: names of all ranks' devices, by rank."""
+        shared = {"tensor": self.tensor, "peers": self.peers}
+        return lambda: ParallelEngine(self.model.engine(), dist.group.WORLD, devices, cancelled, **shared)
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """What a worker is told of its network, the same for all ways to start it."""
-    parser.add_argument("--model", required=True, metavar="DIR", help="checkpoint folder, the same on every machine")
-    parser.add_argument("--adapter", metavar="DIR", help="peft LoRA folder to merge")
+    parser.add_argument("--model", required=True, metavar="NAME", help="folder, Hub id or key, the same on every machine")
+    parser.add_argument("--adapter", metavar="NAME", help="peft LoRA to merge, folder or Hub id")
     parser.add_argument("--dtype", choices=("float32", "bfloat16"), help="default: bfloat16 on a GPU, float32 on a CPU")
     parser.add_argument("--threads", type=int, default=0, metavar="N", help="CPU threads of each rank")
     parser.add_argument("--tensor", type=int, default=1, metavar="N", help="ranks that share one copy of the network (%(default)s)")
@@ -50,9 +52,12 @@ def load(args: argparse.Namespace, device: torch.device) -> LocalModel:
     """The checkpoint on `device`; on the CPU as long as it still has to be cut up. Raises ModelError."""
     if args.threads:
         torch.set_num_threads(args.threads)
-    dtype = getattr(torch, args.dtype) if args.dtype else torch.float32 if device.type == "cpu" else torch.bfloat16
-    model = open_model(args.model, adapter=args.adapter, device=device if args.tensor == 1 else "cpu", dtype=dtype)
-    check_divisible(model.config, args.tensor)
+    checkpoint = read_source(args.model, args.adapter).fetch()
+    dtype = getattr(torch, args.dtype) if args.dtype else None
+    if args.tensor == 1:
+        return open_model(checkpoint, device=device, dtype=dtype)
+    check_divisible(checkpoint.config(), args.tensor)
+    model = open_model(checkpoint, device="cpu", dtype=dtype or (torch.float32 if device.type == "cpu" else torch.bfloat16))
     model.hardware = describe(device)
     return model
 
@@ -73,6 +78,7 @@ def join(args: argparse.Namespace, model: LocalModel, device: torch.device, **wh
         return Rank(model, 1, None)
     mesh = init_device_mesh(device.type, (ranks // args.tensor, args.tensor), mesh_dim_names=("branch", "tensor"))
     shard(model.network, mesh["tensor"], device)
+    model.static = False  # torch's tensor parallelism is not captured
     return Rank(model, args.tensor, mesh["branch"].get_group())
 
 

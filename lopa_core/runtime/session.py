@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -12,25 +11,28 @@ import torch
 from ..decode.settings import SettingsError
 from ..model.checkpoint import load
 from ..model.family import ModelConfig
-from ..model.network import Transformer
-from ..model.presets import DEFAULT, PRESETS
-from ..model.tokenizer import Tokenizer
+from ..model.interface import Network
+from ..model.size import choose_dtype, parameters
+from ..model.source import Checkpoint, read_source
+from ..model.weights import Progress
 from ..trace.trace import Trace
-from .device import describe, memory, usable
-from .local import LocalEngine
+from .device import available, describe, memory, usable
+from .local import LocalEngine, Workspace
 from .race import Lanes, LocalRace, Race
 
 
 class Model(ABC):
     """What a page and a command line need of a checkpoint, wherever its network runs.
 
-    name: the folder's. tokenizer is None where the folder has none: prompts are token ids then. hardware: in words.
+    name: as in model.source.Source. tokenizer is None where the checkpoint has none: prompts are token ids then.
+    hardware: in words.
     """
 
     hardware: str
 
-    def __init__(self, name: str, config: ModelConfig, tokenizer: Tokenizer | None, folder: Path) -> None:
-        self.name, self.config, self.tokenizer, self.folder = name, config, tokenizer, folder
+    def __init__(self, checkpoint: Checkpoint, config: ModelConfig) -> None:
+        self.source, self.commit, self.config = checkpoint.source, checkpoint.commit, config
+        self.name, self.tokenizer = checkpoint.source.name, checkpoint.tokenizer()
 
     @abstractmethod
     def race(self, prompt: Sequence[int], lanes: Lanes, forced: Mapping[int, int] | None = None, *, warm: bool = True) -> Race:
@@ -39,13 +41,14 @@ class Model(ABC):
         forced: {round: branch} that wins there whatever the scores say. warm: whether warm-up rounds go first.
         """
 
+    @property
     @abstractmethod
-    def sibling(self, folder: Path) -> Model:
-        """Another checkpoint, opened as this one was. Raises ModelError."""
+    def state(self) -> str:
+        """Whether it works (ready, degraded), or what else it does."""
 
     @abstractmethod
     def health(self) -> dict[str, Any]:
-        """Whether it works (`state`: ready, or what else), and on what."""
+        """`state`, and what runs it, asked of it."""
 
     @abstractmethod
     def wait(self) -> None:
@@ -70,7 +73,7 @@ class Model(ABC):
             raise SettingsError("The prompt is empty: give at least one word.")
         if self.tokenizer is None:
             if not all(part.isdecimal() for part in text.replace(",", " ").split()):
-                raise SettingsError(f"{self.name} has no tokenizer.json, so it takes token ids, such as 1 2 3 (--prompt-ids 1,2,3).")
+                raise SettingsError(f"{self.name} has no tokenizer, so it takes token ids, such as 1 2 3 (--prompt-ids 1,2,3).")
             return [int(part) for part in text.replace(",", " ").split()]
         try:
             text.encode("utf-8")
@@ -80,11 +83,18 @@ class Model(ABC):
 
 
 class LocalModel(Model):
-    """A model whose network lies in this process."""
+    """A model whose network lies in this process. static: as LocalEngine takes it."""
 
-    def __init__(self, name: str, network: Transformer, tokenizer: Tokenizer | None, hardware: str, folder: Path) -> None:
-        super().__init__(name, network.config, tokenizer, folder)
+    static: bool | None = None
+
+    def __init__(self, checkpoint: Checkpoint, network: Network, hardware: str) -> None:
+        super().__init__(checkpoint, network.config)
         self.network, self.hardware = network, hardware
+        self.spare: list[Workspace] = []
+
+    @property
+    def state(self) -> str:
+        return "ready"
 
     def wait(self) -> None:
         """It is here already."""
@@ -93,36 +103,30 @@ class LocalModel(Model):
         """The end of the process gives everything back."""
 
     def race(self, prompt: Sequence[int], lanes: Lanes, forced: Mapping[int, int] | None = None, *, warm: bool = True) -> LocalRace:
-        return LocalRace(lambda: LocalEngine(self.network), self.config, prompt, lanes, forced, warm)
+        return LocalRace(self.engine, self.config, prompt, lanes, forced, warm)
 
-    def sibling(self, folder: Path) -> LocalModel:
-        weight = self.network.embed.weight
-        return open_model(folder, device=weight.device, dtype=weight.dtype)
+    def engine(self) -> LocalEngine:
+        return LocalEngine(self.network, self.static, self.spare)
 
     def health(self) -> dict[str, Any]:
-        weight = self.network.embed.weight
-        one = {"device": self.hardware, "answers": True, "memory": memory(weight.device)}
-        return {"state": "ready", "hardware": self.hardware, "dtype": str(weight.dtype).removeprefix("torch."), "workers": [one]}
+        one = {"device": self.hardware, "answers": True, "memory": memory(self.network.device)}
+        return {"state": self.state, "hardware": self.hardware, "dtype": str(self.network.dtype).removeprefix("torch."), "workers": [one]}
 
 
 def open_model(
-    folder: str | Path = PRESETS[DEFAULT].folder,
+    checkpoint: Checkpoint | None = None,
     *,
-    adapter: str | Path | None = None,
     device: str | torch.device | None = None,
     dtype: torch.dtype | None = None,
+    progress: Progress | None = None,
 ) -> LocalModel:
-    """Load a checkpoint folder. Raises ModelError with a sentence where it cannot be used.
+    """Load a checkpoint, None the embedded one, into this process. Raises ModelError with a sentence where it cannot be used.
 
-    device: None takes a GPU if there is one. dtype: None takes bf16 on a GPU and fp32 on a CPU.
+    device: None takes a GPU if there is one. dtype: None takes what suits it and fits. progress: told (bytes done, bytes in all).
     """
-    folder = Path(folder)
+    checkpoint = checkpoint or read_source().fetch()
     place = usable(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    dtype = dtype or (torch.float32 if place.type == "cpu" else torch.bfloat16)
-    network = load(folder, adapter=adapter, device=place, dtype=dtype)
-    return LocalModel(folder.resolve().name, network, find_tokenizer(folder), describe(place), folder)
-
-
-def find_tokenizer(folder: Path) -> Tokenizer | None:
-    """The folder's tokenizer, if it has one."""
-    return Tokenizer(folder) if (folder / "tokenizer.json").exists() else None
+    size = parameters(checkpoint.config())
+    dtype = dtype or choose_dtype(size, available=available(place), kind=place.type)
+    network = load(checkpoint.folder, adapter=checkpoint.adapter, device=place, dtype=dtype, progress=progress)
+    return LocalModel(checkpoint, network, describe(place))

@@ -28,7 +28,7 @@ from ..trace.plain import round_data
 from ..trace.recorder import Tape
 from . import rank as ranks
 from .device import memory
-from .parallel import Cancelled, ParallelEngine, RankFailed
+from .parallel import Cancelled, RankFailed
 from .race import LocalRace
 from .rank import Rank
 from .session import LocalModel
@@ -75,7 +75,7 @@ class Worker:
 
     def memory(self) -> dict[str, int]:
         """Of the device once there is a network on it, else of this process; never the first to touch a GPU."""
-        return memory(torch.device("cpu") if self.model is None else self.model.network.embed.weight.device)
+        return memory(torch.device("cpu") if self.model is None else self.model.network.device)
 
     def serve(self, rank: Rank, devices: Sequence[str]) -> None:
         """Run what is asked, in step with the other ranks, until the process ends."""
@@ -88,7 +88,7 @@ class Worker:
                 self.running = None
                 self.link.send(run=number, **ended)
                 if ended["ended"] == "memory":
-                    release()
+                    release(rank.model)
 
     def attempt(self, rank: Rank, devices: Sequence[str], command: dict[str, Any]) -> dict[str, str]:
         """Run a race and say how it ended. What is not told here, such as a collective that timed out, ends the process."""
@@ -111,11 +111,8 @@ class Worker:
         number, cancelled = command["run"], self.cancelled[command["run"]]
         lanes = {name: DecodeSettings(**settings) for name, settings in command["lanes"].items()}
         forced = {int(index): branch for index, branch in command["forced"].items()}
-
-        def engine() -> ParallelEngine:
-            return rank.engine(tuple(devices), cancelled.is_set)
-
-        race = LocalRace(engine, rank.model.config, command["prompt"], lanes, forced, command["warm"])
+        engines = rank.engines(tuple(devices), cancelled.is_set)
+        race = LocalRace(engines, rank.model.config, command["prompt"], lanes, forced, command["warm"])
         running = dict(race.tapes)
         for name, happened in race.run():
             self.rounds += 1
@@ -202,7 +199,8 @@ def first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0][:300]
 
 
-def release() -> None:
+def release(model: LocalModel) -> None:
+    model.spare.clear()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
 

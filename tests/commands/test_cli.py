@@ -126,7 +126,7 @@ BAD = {
     "bench without a tokenizer": (["bench", *DREAM, "--limit", "1"], "tokenizer"),
     "lookaheads no numbers": (["bench-rounds", *DREAM, "--lookaheads", "a"], "--lookaheads"),
     "trace that is none": (["trace", str(CONFORMANCE / "lopa.json")], "not a trace"),
-    "model that is a file": (["decode", "--model", __file__, *IDS], "Not a directory"),
+    "model that is a file": (["decode", "--model", __file__, *IDS], "is a file: give the folder"),
     "cases that are none": (["verify", str(MODELS / "dream-a" / "config.json"), "--models", "."], "cases"),
     "trace into no folder": (["decode", *DREAM, *IDS, *SHORT, "--trace", "/nowhere/trace.json"], "/nowhere"),
 }

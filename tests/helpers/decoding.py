@@ -14,6 +14,7 @@ from lopa_core.decode.observation import Observation
 from lopa_core.decode.round import Outcome, Round
 from lopa_core.decode.settings import DecodeSettings
 from lopa_core.decode.window import Engine, Window
+from lopa_core.model.encoder import TokenCache
 from lopa_core.model.family import ModelConfig, parse_config
 from lopa_core.runtime.local import LocalEngine
 
@@ -114,8 +115,8 @@ class SerialEngine:
         )  # fmt: skip
 
     def commit(self, row: int, start: int, end: int) -> None:
-        won = self.engines[row].cache
-        for cache in (engine.cache for engine in self.engines):
+        won = self.engines[row].space.cache
+        for cache in (engine.space.cache for engine in self.engines):
             cache.keys[..., start:end, :] = won.keys[..., start:end, :].clone()
             cache.values[..., start:end, :] = won.values[..., start:end, :].clone()
 
@@ -139,8 +140,10 @@ class FixedLogits(nn.Module):
     def __init__(self, logits: torch.Tensor, *, raw: dict | None = None) -> None:
         super().__init__()
         self.config = parse_config(raw or dream_config())
-        self.embed = nn.Embedding(1, 1)
-        self.logits, self.kv_heads = logits, self.config.kv_heads
+        self.logits, self.device, self.dtype = logits, torch.device("cpu"), torch.float32
+
+    def new_cache(self, rows: int, length: int) -> TokenCache:
+        return TokenCache(rows, length, self.device)
 
     def forward(self, tokens: torch.Tensor, **_: object) -> torch.Tensor:
         return torch.zeros(*tokens.shape, 1)

@@ -10,17 +10,16 @@ from typing import Any
 import torch
 from safetensors.torch import save_file
 
-from lopa_core.model.checkpoint import load
+from lopa_core.model.checkpoint import file_shapes, load
 from lopa_core.model.family import parse_config
-from lopa_core.model.naming import parts
 from lopa_core.model.network import Transformer
 
 CONFORMANCE = Path(__file__).parents[1] / "conformance"
 MODELS = CONFORMANCE / "models"
 
 # rope_theta and the eps are far from every default, so that a forgotten one shows
-_DREAM: dict[str, Any] = {
-    "model_type": "Dream", "vocab_size": 61, "hidden_size": 36, "intermediate_size": 44, "num_hidden_layers": 3,
+_QWEN2: dict[str, Any] = {
+    "model_type": "qwen2", "vocab_size": 61, "hidden_size": 36, "intermediate_size": 44, "num_hidden_layers": 3,
     "num_attention_heads": 6, "num_key_value_heads": 2, "rope_theta": 700.0, "rms_norm_eps": 3e-3, "rope_scaling": None,
     "tie_word_embeddings": False, "max_position_embeddings": 96, "mask_token_id": 60, "eos_token_id": 59,
 }  # fmt: skip
@@ -33,12 +32,27 @@ _LLADA: dict[str, Any] = {
 
 def dream_config(**changes: Any) -> dict[str, Any]:
     """config.json of a small Dream checkpoint."""
-    return _DREAM | changes
+    return _QWEN2 | {"model_type": "Dream"} | changes
 
 
 def llada_config(**changes: Any) -> dict[str, Any]:
     """config.json of a small LLaDA checkpoint."""
     return _LLADA | changes
+
+
+def qwen2_config(**changes: Any) -> dict[str, Any]:
+    """config.json of a small checkpoint with a Qwen2 body."""
+    return _QWEN2 | changes
+
+
+def qwen3_config(**changes: Any) -> dict[str, Any]:
+    """config.json of a small checkpoint with a Qwen3 body; a head is not the hidden size over the heads."""
+    return _QWEN2 | {"model_type": "qwen3", "head_dim": 10} | changes
+
+
+def llama_config(**changes: Any) -> dict[str, Any]:
+    """config.json of a small checkpoint with a Llama body."""
+    return _QWEN2 | {"model_type": "llama"} | changes
 
 
 def random_network(raw: dict[str, Any], seed: int = 0, dtype: torch.dtype = torch.float64) -> Transformer:
@@ -54,25 +68,9 @@ def random_network(raw: dict[str, Any], seed: int = 0, dtype: torch.dtype = torc
 
 def random_tensors(raw: dict[str, Any], seed: int = 0) -> dict[str, torch.Tensor]:
     """A state dict in the family's own file layout, fp32."""
-    network = random_network(raw, seed, torch.float32)
-    tensors = {}
-    for ours, theirs in parts(network.config).items():
-        value = network.get_parameter(ours)
-        sizes = file_sizes(raw, ours)
-        tensors |= dict(zip(theirs, (piece.clone() for piece in value.split(sizes or len(value)))))
-    return tensors
-
-
-def file_sizes(raw: dict[str, Any], ours: str) -> list[int] | None:
-    """Rows of q, k, v or gate, up in a fused parameter, from the config's own numbers."""
-    heads = raw.get("num_attention_heads") or raw["n_heads"]
-    kv_heads = raw.get("num_key_value_heads") or raw["n_kv_heads"]
-    head = (raw.get("hidden_size") or raw["d_model"]) // heads
-    if ".qkv." in ours:
-        return [heads * head, kv_heads * head, kv_heads * head]
-    if ".gate_up." in ours:
-        return [raw.get("intermediate_size") or raw["mlp_hidden_size"]] * 2
-    return None
+    generator = torch.Generator().manual_seed(seed)
+    shapes = file_shapes(Transformer(parse_config(raw)))
+    return {key: 0.3 * torch.randn(shape, generator=generator) + ("norm" in key) for key, shape in shapes.items()}
 
 
 def write_checkpoint(folder: Path, raw: dict[str, Any], tensors: dict[str, torch.Tensor]) -> Path:

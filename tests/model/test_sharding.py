@@ -7,15 +7,16 @@ import torch
 import torch.distributed as dist
 from torch.distributed.device_mesh import DeviceMesh
 
-from lopa_core.model.cache import Cache
 from lopa_core.model.errors import ModelError
-from lopa_core.model.sharding import shard
+from lopa_core.model.family import parse_config
+from lopa_core.model.sharding import check_divisible, shard
 
-from ..helpers.models import conformance_network
+from ..helpers.models import conformance_network, qwen3_config, random_network
 from ..helpers.ranks import Ranks
 
 CPU = torch.device("cpu")
-TOKENS = torch.randint(0, 500, (3, 12), generator=torch.Generator().manual_seed(0))
+QWEN3 = qwen3_config(vocab_size=64, num_attention_heads=8, num_key_value_heads=4, head_dim=6)  # all of it can be divided by 4
+TOKENS = torch.randint(0, 60, (3, 12), generator=torch.Generator().manual_seed(0))
 
 
 @pytest.fixture(scope="module", params=[2, 4])
@@ -28,13 +29,13 @@ def ranks(request):
 
 def compare(group, name):
     """(largest difference of logits in two forwards over a cache, this rank's share of the parameters)."""
-    whole = conformance_network(name, dtype=torch.float64)
+    whole = random_network(QWEN3) if name == "qwen3" else conformance_network(name, dtype=torch.float64)
     spread = deepcopy(whole)
     shard(spread, DeviceMesh.from_group(group, "cpu"), CPU)
     with torch.inference_mode():
         told = []
         for network in (whole, spread):
-            cache = Cache(network.config, rows=3, length=12, device=CPU, dtype=torch.float64, kv_heads=network.kv_heads)
+            cache = network.new_cache(rows=3, length=12)
             first = network.head(network(TOKENS[:, :8], cache=cache))
             told.append((first, network.head(network(TOKENS[:, 8:], start=8, cache=cache))))
         differences = [float((a - b).abs().max()) for a, b in zip(*told)]
@@ -51,7 +52,7 @@ def refuse(group, name):
 
 def test_spread_layers_compute_what_whole_ones_do(ranks):
     count, started = ranks
-    for name in ("dream-a", "llada-a") if count == 2 else ("llada-a",):
+    for name in ("dream-a", "llada-a", "qwen3") if count == 2 else ("llada-a", "qwen3"):
         for difference, share in started.run(count, compare, name):
             assert difference < 1e-9 and share < {2: 0.7, 4: 0.5}[count]  # the embedding is whole everywhere
 
@@ -61,3 +62,10 @@ def test_heads_that_cannot_be_divided_are_a_sentence(ranks):
     if count == 2:
         pytest.skip("the two key/value heads of dream-a can be divided by 2")
     assert all(started.run(count, refuse, "dream-a"))
+
+
+def test_an_encoder_is_not_spread():
+    config = parse_config(qwen3_config(model_type="modernbert"))
+    check_divisible(config, 1)
+    with pytest.raises(ModelError, match="modernbert cannot be spread over 2 devices"):
+        check_divisible(config, 2)

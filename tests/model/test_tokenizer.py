@@ -1,4 +1,4 @@
-"""Tokenizers from files: the checkpoint's template, texts for display, and damage said in a sentence."""
+"""Tokenizers from files: texts of tokens for display, alone and inside a sequence, and damage said in a sentence."""
 
 import json
 import shutil
@@ -28,28 +28,16 @@ def with_config(folder, **config) -> Tokenizer:
     return Tokenizer(folder)
 
 
-def test_templates_may_name_special_tokens_and_roles(folder):
-    template = "{{ bos_token }}{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}{{ eos_token }}"
-    tokenizer = with_config(folder, chat_template=template, bos_token={"content": "<s>"}, eos_token="</s>")
-    assert tokenizer.render("hi") == "<s><user>hi</s>"
-
-
 def test_text_without_a_template_is_the_prompt(folder):
     assert with_config(folder).render("hi") == "hi"
     (folder / "tokenizer_config.json").unlink()
     assert Tokenizer(folder).render("hi") == "hi"
 
 
-@pytest.mark.parametrize("template", ["{% if %}", "{{ 1 / 0 }}", "{{ x.y.z }}", 5])
-def test_a_damaged_template_is_said(folder, template):
+def test_the_template_is_the_folder_s(folder):
+    assert Tokenizer(folder).render("hi") == "hi\nAnswer:"
     with pytest.raises(ModelError, match="template"):
-        with_config(folder, chat_template=template).render("hi")
-
-
-def test_templates_cannot_reach_the_machine(folder):
-    template = "{{ messages.__class__.__mro__[1].__subclasses__() }}"
-    with pytest.raises(ModelError, match="template"):
-        with_config(folder, chat_template=template).render("hi")
+        with_config(folder, chat_template="{{ 1 / 0 }}").encode_prompt("hi")
 
 
 def test_pieces_are_text_and_parts_of_characters_are_marked(folder):

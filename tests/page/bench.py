@@ -22,6 +22,7 @@ from gradio_client.utils import apply_diff
 from playwright.sync_api import Page, sync_playwright
 
 from lopa_core.decode.settings import DecodeSettings
+from lopa_core.model.source import read_source
 from lopa_core.page import share
 from lopa_core.page.widgets import NAMES
 from lopa_core.runtime.session import Model, open_model
@@ -62,7 +63,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5, help="runs with and without a page, in turn (default %(default)s)")
     repeats = parser.parse_args().repeats
     torch.set_num_threads(1)
-    model = open_model(MODELS / "dream-a")
+    model = open_model(read_source(MODELS / "dream-a").fetch())
     print(json.dumps({"replay": replay(race(model)), "streaming": streaming(repeats)}, indent=2))
 
 

@@ -27,7 +27,7 @@ def running(*flags, script="slow_app.py", **env):
     server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, text=True)
     url = f"http://127.0.0.1:{port}/"
     try:
-        assert url.rstrip("/") in server.stdout.readline()
+        assert any(url.rstrip("/") in line for line in server.stdout)  # its last word before it serves
         yield url, server
         server.send_signal(signal.SIGTERM)
         assert server.wait(timeout=60) == 0

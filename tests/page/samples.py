@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from lopa_core.model.source import read_source
 from lopa_core.page.widgets import NAMES
 from lopa_core.runtime.session import LocalModel, Model
 from tests.helpers.models import MODELS, conformance_network
@@ -16,4 +17,4 @@ VALUES = {name: getattr(SMALL, name) for name in NAMES}
 
 
 def page_model() -> Model:
-    return LocalModel("dream-a", conformance_network("dream-a", dtype=torch.float32), None, "a test machine", MODELS / "dream-a")
+    return LocalModel(read_source(MODELS / "dream-a").fetch(), conformance_network("dream-a", dtype=torch.float32), "a test machine")

@@ -24,7 +24,8 @@ from gradio_client import Client
 
 import app
 from lopa_core.page import layout, serving
-from lopa_core.runtime import opening, pooled
+from lopa_core.runtime import opening
+from tests.helpers.models import MODELS
 
 ROOT = Path(__file__).parents[2]
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
@@ -117,7 +118,7 @@ def ended(pid):
 def test_help_names_every_flag_with_its_variable_and_default():
     told = shell("--help")
     words = " ".join(told.stdout.split())
-    assert told.returncode == 0 and len(app.FLAGS) == 13
+    assert told.returncode == 0 and len(app.FLAGS) == 14
     for flag in app.FLAGS:
         assert f"--{flag.name.replace('_', '-')} " in words and f"LOPA_{flag.name.upper()}" in words and f"default: {flag.unset}]" in words
 
@@ -158,12 +159,13 @@ def test_flags_have_environment_variables(monkeypatch):
     for name, value in {
         "LOPA_HOST": "0.0.0.0", "LOPA_PORT": "8123", "LOPA_MODEL": "somewhere", "LOPA_ADAPTER": "lora", "LOPA_DEVICE": "cuda:1",
         "LOPA_DTYPE": "bfloat16", "LOPA_THREADS": "3", "LOPA_OPEN": "yes", "LOPA_SHARE": "On", "LOPA_MAX_QUEUE": "4",
-        "LOPA_AUTH": "ann:a:b\n bob : c", "LOPA_RANKS": "2", "LOPA_CONNECT": "there:7900",
+        "LOPA_AUTH": "ann:a:b\n bob : c", "LOPA_RANKS": "2", "LOPA_TENSOR": "2", "LOPA_CONNECT": "there:7900",
     }.items():  # fmt: skip
         monkeypatch.setenv(name, value)
     assert vars(app.parse([])) == {
         "host": "0.0.0.0", "port": 8123, "model": "somewhere", "adapter": "lora", "device": "cuda:1", "dtype": "bfloat16", "threads": 3,
-        "open": True, "share": True, "max_queue": 4, "auth": [("ann", "a:b"), ("bob", " c")], "ranks": 2, "connect": "there:7900",
+        "open": True, "share": True, "max_queue": 4, "auth": [("ann", "a:b"), ("bob", " c")], "ranks": 2, "tensor": 2,
+        "connect": "there:7900",
     }  # fmt: skip
 
 
@@ -172,7 +174,7 @@ def test_without_flags_and_variables_there_are_defaults(monkeypatch):
     monkeypatch.setenv("LOPA_SHARE", "off")
     assert vars(app.parse([])) == {
         "host": "127.0.0.1", "port": None, "model": None, "adapter": None, "device": None, "dtype": None, "threads": None,
-        "open": False, "share": False, "max_queue": 16, "auth": None, "ranks": None, "connect": None,
+        "open": False, "share": False, "max_queue": 16, "auth": None, "ranks": None, "tensor": 1, "connect": None,
     }  # fmt: skip
 
 
@@ -193,35 +195,37 @@ def test_a_flag_goes_before_our_variable_and_ours_before_a_platforms(monkeypatch
 def test_the_flags_reach_the_page(monkeypatch):
     seen = {}
 
-    def serve(page, host, ports, **how):
+    def serve(page, host, ports, *, health, **how):
         seen.update(page=page, host=host, ports=list(ports), **how)
         return True
 
+    class Quick(opening.Opening):
+        """Does nothing but say that it came."""
+
+        def run(self):
+            self.model = SimpleNamespace(source=self.source, name=self.source.name, close=lambda: None)
+            seen.update(place=self.place, source=self.source)
+            self.over.set()
+
+        def close(self):
+            seen.update(closed=True)
+
     monkeypatch.setattr(signal, "signal", lambda *_: None)
-    model = SimpleNamespace(health=lambda: {}, close=lambda: seen.update(closed=True))
-    monkeypatch.setattr(opening, "open_checkpoint", lambda folder, **how: seen.update(folder=folder, how=how) or model)
-    monkeypatch.setattr(layout, "build", lambda model, *, max_queue: (model, max_queue))
+    monkeypatch.setattr(opening, "Opening", Quick)
+    monkeypatch.setattr(layout, "build", lambda shelf, *, max_queue: (shelf.first, list(shelf.sources), max_queue))
     monkeypatch.setattr(serving, "serve", serve)
-    port = free_port()
-    flags = ["--port", str(port), "--model", "m", "--adapter", "a", "--device", "d", "--dtype", "bfloat16", "--max-queue", "5", "--open"]
-    assert app.main([*flags, "--ranks", "2", "--threads", "3"]) == 0
-    assert seen == {
-        "folder": "m", "how": {"ranks": 2, "adapter": "a", "device": "d", "dtype": torch.bfloat16, "threads": 3},
-        "page": (model, 5), "host": "127.0.0.1", "ports": [port], "health": model.health, "auth": None, "browser": True, "share": False,
-        "closed": True,
-    }  # fmt: skip
-
-
-def test_an_address_attaches_to_workers_elsewhere(monkeypatch):
-    seen = {}
-    model = SimpleNamespace(health=lambda: {}, close=lambda: None)
-    monkeypatch.setattr(signal, "signal", lambda *_: None)
-    monkeypatch.setattr(pooled, "attach", lambda *asked: seen.update(asked=asked) or model)
-    monkeypatch.setattr(layout, "build", lambda model, *, max_queue: model)
-    monkeypatch.setattr(serving, "serve", lambda *_, **__: True)
     monkeypatch.setenv("LOPA_SECRET", "correct horse battery")
-    assert app.main(["--port", str(free_port()), "--model", "m", "--connect", "there:7900"]) == 0
-    assert seen["asked"] == ("m", "there:7900", "correct horse battery")
+    port = free_port()
+    flags = ["--port", str(port), "--model", str(MODELS / "dream-a"), "--adapter", "some/lora", "--device", "d", "--dtype", "bfloat16"]
+    assert (
+        app.main([*flags, "--max-queue", "5", "--open", "--ranks", "2", "--tensor", "2", "--threads", "3", "--connect", "there:7900"]) == 0
+    )
+    assert (seen["source"].where, seen["source"].adapter) == (MODELS / "dream-a", "some/lora")
+    assert seen["place"] == opening.Place(
+        ranks=2, tensor=2, device="d", dtype=torch.bfloat16, threads=3, connect="there:7900", secret="correct horse battery"
+    )  # fmt: skip
+    assert seen["page"] == ("dream-a", ["dream-a", "lopa-tiny"], 5) and seen["closed"]
+    assert (seen["host"], seen["ports"], seen["auth"], seen["browser"], seen["share"]) == ("127.0.0.1", [port], None, True, False)
 
 
 def test_a_folder_without_a_model_is_one_sentence(tmp_path):

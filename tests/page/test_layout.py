@@ -9,7 +9,9 @@ import pytest
 
 from lopa_core.decode.settings import DecodeSettings
 from lopa_core.model.presets import PRESETS, PUBLISHED
+from lopa_core.model.source import read_source
 from lopa_core.page import layout
+from lopa_core.page.shelf import Shelf
 from lopa_core.page.widgets import NAMES, defaults, preset_values
 from lopa_core.view import files
 
@@ -18,7 +20,7 @@ from .samples import page_model
 
 @pytest.fixture(scope="module")
 def page():
-    return layout.build(page_model())
+    return layout.build(Shelf(page_model()))
 
 
 def test_only_the_endpoints_for_programs_are_public(page):
@@ -34,15 +36,15 @@ def test_whatever_runs_the_model_waits_in_one_line(page):
 
 
 def test_the_queue_is_as_short_as_asked():
-    assert layout.build(page_model(), max_queue=3)._queue.max_size == 3 and layout.build(page_model())._queue.max_size == 16
+    assert layout.build(Shelf(page_model()), max_queue=3)._queue.max_size == 3 and layout.build(Shelf(page_model()))._queue.max_size == 16
 
 
 def test_every_setting_is_explained_and_starts_at_the_presets_value(page):
     forms = [each for each in page.blocks.values() if isinstance(each, gr.components.FormComponent)]
     widgets = {each.label: each for each in forms if each.label != "Prompt" and each.label[:4] != "Link"}
     assert len(widgets) == len(NAMES) + 3 and all(each.info for each in widgets.values())
-    assert widgets["k, lookahead branches"].value == defaults("dream-a")["lookahead"]
-    assert defaults("lopa-tiny")["confidence_floor"] == PRESETS["lopa-tiny"].settings["confidence_floor"] > 0
+    assert widgets["k, lookahead branches"].value == defaults(page_model().source)["lookahead"]
+    assert defaults(read_source())["confidence_floor"] == PRESETS["lopa-tiny"].settings["confidence_floor"] > 0
 
 
 def test_the_page_does_not_import_torch():
@@ -55,11 +57,11 @@ def test_the_page_does_not_import_torch():
 
 def test_presets_of_the_paper_make_settings_that_can_run():
     for preset in PUBLISHED:
-        values = preset_values(preset, "lopa-tiny")
+        values = preset_values(preset, read_source())
         assert DecodeSettings(**values).slots == values["max_new_tokens"] >= 80
         assert values["confidence_floor"] == values["score_creation_weight"] == 0 and values["attention"] == "block_causal"
-    assert preset_values("LoPA paper, GSM8K", "lopa-tiny") | {"lookahead": 14, "block_size": 32, "tau_conf": 0.9, "tau_add": 0.1} == (
-        preset_values("LoPA paper, GSM8K", "lopa-tiny")
+    assert preset_values("LoPA paper, GSM8K", read_source()) | {"lookahead": 14, "block_size": 32, "tau_conf": 0.9, "tau_add": 0.1} == (
+        preset_values("LoPA paper, GSM8K", read_source())
     )
 
 

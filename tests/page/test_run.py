@@ -4,7 +4,6 @@ import logging
 
 import pytest
 
-from lopa_core.model.presets import PRESETS
 from lopa_core.page import run
 from lopa_core.page.run import Stop, start, states
 from lopa_core.page.shelf import LONGEST_PROMPT, Shelf
@@ -71,12 +70,6 @@ def test_whole_numbers_may_arrive_as_floats():
 def test_wrong_input_is_said_in_a_sentence_and_leaves_the_screen(wrong, sentence):
     ((state, said, traces),) = race(**wrong)
     assert state is None and traces is None and sentence in said and said.endswith(".") and "\n" not in said
-
-
-def test_a_model_that_does_not_open_is_said_in_a_sentence(monkeypatch, tmp_path):
-    monkeypatch.setitem(PRESETS, "lopa-tiny", type("Preset", (), {"folder": tmp_path, "title": "t", "settings": {}}))
-    ((state, said, _),) = race(model="lopa-tiny")
-    assert state is None and "config.json" in said
 
 
 def test_a_wanted_stop_ends_the_run_after_the_round_under_way(forwards):

@@ -13,7 +13,8 @@ from lopa_core.page.widgets import NAMES, defaults
 from .samples import page_model
 
 SHELF = Shelf(page_model())
-USUAL = defaults("dream-a")
+SOURCE = SHELF.main.source
+USUAL = defaults(SOURCE)
 
 
 def read(text):
@@ -27,19 +28,19 @@ def read(text):
 )  # fmt: skip
 def test_a_link_brings_back_what_it_was_made_of(prompt, lookahead, tau_conf, seed, baseline, attention):
     values = USUAL | {"lookahead": lookahead, "tau_conf": tau_conf, "seed": seed, "attention": attention}
-    link = read(share.write(prompt, "dream-a", baseline, values))
+    link = read(share.write(prompt, SOURCE, baseline, values))
     assert (link.prompt, link.model, link.baseline, link.sentence) == (prompt.strip(), "dream-a", baseline, "")
     assert USUAL | link.settings == values
 
 
 def test_only_what_differs_is_in_the_link():
-    assert share.write(" 2 + 2 ", "dream-a", "confidence", USUAL) == "?prompt=2+%2B+2&model=dream-a&baseline=confidence"
-    assert share.write("2", "dream-a", "confidence", USUAL | {"lookahead": 7.0}).endswith("&lookahead=7")
+    assert share.write(" 2 + 2 ", SOURCE, "confidence", USUAL) == "?prompt=2+%2B+2&model=dream-a&baseline=confidence"
+    assert share.write("2", SOURCE, "confidence", USUAL | {"lookahead": 7.0}).endswith("&lookahead=7")
 
 
 def test_hostile_text_stays_text():
     prompt = "<img src=x onerror=alert(1)> ${7*7} {{x}} \u202e🦜 &k=3#"
-    text = share.write(prompt, "dream-a", "confidence", USUAL)
+    text = share.write(prompt, SOURCE, "confidence", USUAL)
     assert read(text).prompt == prompt and not set('<>"{} #') & set(text)
 
 
@@ -82,4 +83,4 @@ def test_every_setting_of_the_page_can_be_in_a_link():
         "lookahead": 3, "confidence_floor": 0.4, "score_creation_weight": 0.5, "attention": "block_causal", "temperature": 1.5, "seed": 9,
     }  # fmt: skip
     assert set(changed) == set(NAMES)
-    assert read(share.write("p", "dream-a", "vanilla", changed)).settings == changed
+    assert read(share.write("p", SOURCE, "vanilla", changed)).settings == changed

@@ -23,6 +23,7 @@ import torch
 
 from lopa_core.decode.settings import DecodeSettings
 from lopa_core.model.presets import PRESETS
+from lopa_core.model.source import read_source
 from lopa_core.runtime.crew import Patience, PoolFault
 from lopa_core.runtime.pooled import PooledModel, open_pool
 from lopa_core.tasks.examples import EXAMPLES
@@ -64,7 +65,7 @@ def ask_once(model: PooledModel, index: int, kill: bool) -> str:
 
 def requests(count: int) -> dict[str, Any]:
     """A worker is killed half-way, so there are two spans without a fault, each looked at when it has warmed up and at its end."""
-    model = open_pool(PRESET.folder, ranks=2, device="cpu", threads=1, patience=Patience(silence=10, rest=0.2))
+    model = open_pool(read_source().fetch(), ranks=2, device="cpu", threads=1, patience=Patience(silence=10, rest=0.2))
     model.wait()
     half, warm = count // 2, min(25, count // 4)
     ended, seconds, looks, pids = [], [], {}, set()

@@ -38,10 +38,10 @@ def cost_of_rounds() -> dict[str, Any]:
 def rounds_in_turns(group: dist.ProcessGroup) -> dict[str, Any]:
     """Medians of each way, which take turns in every round; a rank that has nothing to do waits at a barrier."""
     asked, network = window(), open_model().network
-    local, parallel = LocalEngine(network), ParallelEngine(network, group, ())
+    local, parallel = LocalEngine(network), ParallelEngine(LocalEngine(network), group, ())
     for engine in (local, parallel):
         engine.open(BRANCHES, PREFIX + SLOTS, SETTINGS)
-    for cache in (local.cache, parallel.local.cache):
+    for cache in (local.space.cache, parallel.local.space.cache):
         cache.keys.normal_()
         cache.values.normal_()
     told = defaultdict(list)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from lopa_core.model.source import read_source
 from lopa_core.runtime.crew import Patience, PoolFault
 from lopa_core.runtime.pool import Pool
 from lopa_core.runtime.pooled import open_pool
@@ -121,7 +122,7 @@ def test_a_damaged_checkpoint(tmp_path):
     """Its fault is told as it is, and nothing is tried again."""
     write_checkpoint(tmp_path, dream_config(), random_tensors(dream_config()))
     (tmp_path / "model.safetensors").write_bytes(b"no tensors")
-    model = open_pool(tmp_path, ranks=1, device="cpu", patience=QUICK)
+    model = open_pool(read_source(tmp_path).fetch(), ranks=1, device="cpu", patience=QUICK)
     try:
         with pytest.raises(PoolFault, match="^The workers cannot be started: .*model.safetensors"):
             model.wait()

@@ -13,7 +13,8 @@ import pytest
 
 from lopa_core.decode.settings import DecodeSettings
 from lopa_core.model.errors import ModelError
-from lopa_core.model.presets import PRESETS, settings_for
+from lopa_core.model.presets import PRESETS
+from lopa_core.model.source import read_source
 from lopa_core.runtime.attached import Attached
 from lopa_core.runtime.crew import Patience
 from lopa_core.runtime.pooled import attach
@@ -21,9 +22,10 @@ from lopa_core.runtime.session import open_model
 
 ROOT = Path(__file__).parents[2]
 FOLDER = PRESETS["lopa-tiny"].folder
+CHECKPOINT = read_source(FOLDER).fetch()
 SECRET = "correct horse battery"
 QUESTION = "Mia has 12 shells. She finds 5 more and gives 3 to Leo. How many shells does Mia have now?"
-LANES = {name: DecodeSettings(**settings_for(FOLDER)).decoder(name) for name in ("confidence", "lopa")}
+LANES = {name: DecodeSettings(**CHECKPOINT.source.settings).decoder(name) for name in ("confidence", "lopa")}
 
 
 def free_port():
@@ -60,14 +62,14 @@ def decoded(model, lanes=LANES):
 
 @pytest.fixture
 def attached(gate):
-    model = attach(FOLDER, gate, SECRET)
+    model = attach(CHECKPOINT, gate, SECRET)
     yield model
     model.close()
     time.sleep(0.3)  # until the gate has heard of it
 
 
 def test_an_attached_app_decodes_the_same_tokens(attached):
-    assert decoded(attached) == decoded(open_model(FOLDER))
+    assert decoded(attached) == decoded(open_model(CHECKPOINT))
     told = attached.health()
     assert told["state"] == "ready" and [each["answers"] for each in told["workers"]] == [True, True]
     assert attached.hardware.startswith("2 x ")
@@ -77,12 +79,12 @@ def test_a_run_is_cancelled_and_the_next_one_works(attached):
     running = attached.race(attached.encode(QUESTION), {"vanilla": LANES["lopa"].decoder("vanilla")}).run()
     next(running)
     running.close()
-    assert decoded(attached)["lopa"] == decoded(open_model(FOLDER))["lopa"]
+    assert decoded(attached)["lopa"] == decoded(open_model(CHECKPOINT))["lopa"]
 
 
 def test_a_wrong_secret_is_refused_and_harms_nobody(attached, gate):
     with pytest.raises(ModelError, match="another secret"):
-        attach(FOLDER, gate, "wrong horse battery")
+        attach(CHECKPOINT, gate, "wrong horse battery")
     assert decoded(attached)
 
 
@@ -93,7 +95,7 @@ def test_what_knows_no_secret_is_refused(attached, gate):
 
 def test_a_second_app_is_turned_away(attached, gate):
     with pytest.raises(ModelError, match="Another app is attached"):
-        attach(FOLDER, gate, SECRET)
+        attach(CHECKPOINT, gate, SECRET)
 
 
 def test_an_app_that_lost_the_gate_comes_back_to_it(gate):
@@ -115,7 +117,7 @@ def test_an_app_that_lost_the_gate_comes_back_to_it(gate):
 )
 def test_what_cannot_be_attached_to_is_a_sentence(address, secret, words):
     with pytest.raises(ModelError, match=words) as told:
-        attach(FOLDER, address, secret)
+        attach(CHECKPOINT, address, secret)
     assert "\n" not in str(told.value)
 
 

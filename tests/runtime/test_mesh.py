@@ -9,8 +9,9 @@ from torch.distributed.device_mesh import init_device_mesh
 from lopa_core.decode.settings import DecodeSettings
 from lopa_core.model.errors import ModelError
 from lopa_core.model.sharding import shard
+from lopa_core.model.source import read_source
 from lopa_core.runtime.local import LocalEngine
-from lopa_core.runtime.opening import open_checkpoint
+from lopa_core.runtime.opening import Place, open_checkpoint
 from lopa_core.runtime.parallel import ParallelEngine
 from lopa_core.runtime.pooled import open_pool
 from lopa_core.runtime.session import open_model
@@ -21,7 +22,7 @@ from ..helpers.ranks import Ranks
 from ..helpers.traces import PROMPT
 
 CPU = torch.device("cpu")
-FOLDER = MODELS / "dream-a"
+SOURCE = read_source(MODELS / "dream-a")
 SETTINGS = DecodeSettings(max_new_tokens=48, block_size=16, tau_add=0.3, lookahead=3, stop_at_eos=False)
 
 
@@ -40,7 +41,7 @@ def decode_on_a_mesh(group, name, attention, lookahead):
     mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("branch", "tensor"))
     network = deepcopy(conformance_network(name, dtype=torch.float64))  # it is shared, and sharding is in place
     shard(network, mesh["tensor"], CPU)
-    engine = ParallelEngine(network, group, ("",) * 4, tensor=2, peers=mesh["branch"].get_group())
+    engine = ParallelEngine(LocalEngine(network), group, ("",) * 4, tensor=2, peers=mesh["branch"].get_group())
     spread = Recorder(PROMPT, engine, settings)
     spread.run()
     pairs = list(zip(alone.rounds, spread.rounds))
@@ -49,9 +50,7 @@ def decode_on_a_mesh(group, name, attention, lookahead):
     return spread.tokens == alone.tokens, same, max(scores), {span.device for each in spread.rounds for span in each.spans}
 
 
-@pytest.mark.parametrize(
-    ("name", "attention", "lookahead"), [("dream-a", "full", 4), ("llada-a", "block_causal", 0)]
-)
+@pytest.mark.parametrize(("name", "attention", "lookahead"), [("dream-a", "full", 4), ("llada-a", "block_causal", 0)])
 def test_a_mesh_decodes_what_one_process_does(ranks, name, attention, lookahead):
     for tokens, rounds, difference, devices in ranks.run(4, decode_on_a_mesh, name, attention, lookahead):
         assert tokens and rounds and difference < 1e-5
@@ -60,23 +59,23 @@ def test_a_mesh_decodes_what_one_process_does(ranks, name, attention, lookahead)
 
 def test_workers_that_share_a_network():
     """Two of them, as --ranks 2 --tensor 2 starts them."""
-    model, alone = open_pool(FOLDER, ranks=2, tensor=2, device="cpu", threads=1), open_model(FOLDER)
+    model = open_pool(SOURCE.fetch(), ranks=2, tensor=2, device="cpu", threads=1)
     try:
         model.wait()
-        for each in (model, alone):
-            race = each.race(PROMPT, {"lopa": SETTINGS}, warm=False)
-            decoded = [(happened.winner, happened.filled) for _, happened in race.run() if happened]
-            tapes = race.tapes["lopa"]
-            assert each is model or (decoded, tapes.tokens) == told
-            told = (decoded, tapes.tokens)
+        assert decided(model) == decided(open_model(SOURCE.fetch()))
     finally:
         model.close()
 
 
+def decided(model):
+    race = model.race(PROMPT, {"lopa": SETTINGS}, warm=False)
+    return [(happened.winner, happened.filled) for _, happened in race.run() if happened], race.tapes["lopa"].tokens
+
+
 @pytest.mark.parametrize(
     ("ranks", "tensor", "words"),
-    [(3, 2, "3 ranks cannot be divided into teams of 2"), (0, 2, "also give --ranks, a multiple of 2"), (3, 3, "heads cannot be spread over 3")],
+    [(3, 2, "3 ranks cannot be divided into teams of 2"), (0, 2, "also give --ranks, a multiple of 2"), (3, 3, "cannot be spread over 3")],
 )
 def test_teams_that_cannot_be_are_a_sentence(ranks, tensor, words):
     with pytest.raises(ModelError, match=words):
-        open_checkpoint(FOLDER, ranks=ranks, tensor=tensor, device="cpu")
+        open_checkpoint(SOURCE, Place(ranks=ranks, tensor=tensor, device="cpu"))

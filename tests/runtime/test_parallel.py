@@ -105,20 +105,20 @@ def plain(each: Round) -> dict[str, Any]:
 
 
 def in_parallel(group: dist.ProcessGroup, case: Case) -> dict[str, Any]:
-    return decoded(ParallelEngine(network(case.model), group, ()), case)
+    return decoded(ParallelEngine(LocalEngine(network(case.model)), group, ()), case)
 
 
 def raced(group: dist.ProcessGroup) -> tuple[list[tuple[str, float]], dict[str, list[int]]]:
     """Which lane ran when in a race with a warm-up, and its engine's clock (0 in the warm-up); and what each decoded."""
     lanes = {"confidence": PIPELINED.decoder("confidence"), "lopa": PIPELINED}
-    race = LocalRace(lambda: ParallelEngine(network("dream-a"), group, ()), network("dream-a").config, PROMPT, lanes)
+    race = LocalRace(lambda: ParallelEngine(LocalEngine(network("dream-a")), group, ()), network("dream-a").config, PROMPT, lanes)
     turns = [(name, race.tapes[name].engine.clock if happened else 0.0) for name, happened in race.run()]
     return turns, {name: tape.tokens for name, tape in race.tapes.items()}
 
 
 def figures(group: dist.ProcessGroup) -> tuple[list[Any], int]:
     """Of each round: its branches, who ran which, the common clock; and how many bytes this rank has sent."""
-    engine, rounds = ParallelEngine(network("dream-a"), group, ()), []
+    engine, rounds = ParallelEngine(LocalEngine(network("dream-a")), group, ()), []
     for each in decode(PROMPT, engine, PIPELINED):
         own = [span for span in engine.spans if span.device == engine.rank]
         assert all(span.start <= span.end <= time.perf_counter() for span in own)
@@ -128,7 +128,7 @@ def figures(group: dist.ProcessGroup) -> tuple[list[Any], int]:
 
 def in_trouble(group: dist.ProcessGroup, change: Callable[[ParallelEngine], None], rank: int) -> tuple[int, str, str]:
     """Rounds that went well, and the name and words of what ended a decode of which `rank` something was changed."""
-    engine, rounds = ParallelEngine(network("dream-a"), group, ()), 0
+    engine, rounds = ParallelEngine(LocalEngine(network("dream-a")), group, ()), 0
     if engine.rank == rank:
         change(engine)
     try:
@@ -161,7 +161,7 @@ def no_room(engine: ParallelEngine) -> None:
 
 def no_room_to_commit(engine: ParallelEngine) -> None:
     engine.local.open(8, 96, PIPELINED)
-    engine.local.cache.span = failing(engine.local.cache.span, RuntimeError("out of memory"))
+    engine.local.space.cache.span = failing(engine.local.space.cache.span, RuntimeError("out of memory"))
 
 
 def no_number(engine: ParallelEngine) -> None:

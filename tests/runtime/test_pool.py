@@ -14,6 +14,7 @@ import torch
 
 from lopa_core.decode.settings import DecodeSettings, SettingsError
 from lopa_core.model.presets import PRESETS
+from lopa_core.model.source import read_source
 from lopa_core.runtime.crew import Crew, Member, PoolFault
 from lopa_core.runtime.local import LocalEngine
 from lopa_core.runtime.pool import Pool
@@ -196,7 +197,7 @@ def test_health_during_a_run_tells_of_it(stage):
 
 def test_the_embedded_model_in_three_workers():
     """From the folder to the trace, as the page and the command line do it."""
-    model = open_pool(PRESETS["lopa-tiny"].folder, ranks=3, device="cpu", threads=1, patience=QUICK)
+    model = open_pool(read_source().fetch(), ranks=3, device="cpu", threads=1, patience=QUICK)
     try:
         alone, settings = open_model(), DecodeSettings(**PRESETS["lopa-tiny"].settings)
         lanes = {"confidence": settings.decoder("confidence"), "lopa": settings}

@@ -3,8 +3,7 @@
 import pytest
 
 from lopa_core.decode.settings import DecodeSettings
-from lopa_core.model.errors import ModelError
-from lopa_core.model.presets import DEFAULT, PRESETS, settings_for
+from lopa_core.model.presets import CATALOGUE, DEFAULT, PRESETS
 from lopa_core.runtime.session import open_model
 
 
@@ -40,12 +39,5 @@ def test_small_numbers_are_single_tokens(model):
 
 
 def test_every_preset_has_valid_settings():
-    for preset in PRESETS.values():
+    for preset in CATALOGUE.values():
         assert DecodeSettings(**preset.settings)
-        assert settings_for(preset.folder) == preset.settings
-    assert settings_for("/nowhere") == {}
-
-
-def test_a_missing_folder_is_a_sentence(tmp_path):
-    with pytest.raises(ModelError, match="config.json"):
-        open_model(tmp_path / "nothing")

@@ -81,7 +81,7 @@ def test_nothing_in_a_state_ever_gets_shorter(monkeypatch):
     monkeypatch.setattr("lopa_core.page.run.STATE_SHARE", 0)
     shelf = Shelf(open_model())
     told = states(
-        lambda: start(shelf, "Ana has 12 pens. She buys 30 more. How many?", "lopa-tiny", "confidence", defaults("lopa-tiny")), Stop()
+        lambda: start(shelf, "Ana has 12 pens. She buys 30 more. How many?", "lopa-tiny", "confidence", defaults(shelf.main.source)), Stop()
     )
     seen = [state for state, _, _ in told if state]
     assert seen[-1]["lanes"][1]["reason"] == "eos" and len(seen[-1]["lanes"][1]["tokens"]) < seen[-1]["lanes"][1]["slots"]
