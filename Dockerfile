@@ -1,6 +1,6 @@
 # The demo in a container, as a Docker Space or on any machine: docker build -t lopa . && docker run --rm -p 7860:7860 lopa
 # With GPUs: build with --build-arg TORCH_INDEX=https://pypi.org/simple (a torch that brings CUDA), run with --gpus all --shm-size 1g
-# (NCCL passes data through /dev/shm, of which Docker gives 64 MB; a Space's runner sets its own).
+# (NCCL passes data between GPUs through /dev/shm, of which Docker gives 64 MB).
 FROM python:3.12-slim
 
 RUN useradd --create-home --uid 1000 user

@@ -112,7 +112,7 @@ def cost(network: Transformer, rows: int, width: int, prefix: int) -> tuple[floa
     config = network.config
     read = [weight for name, weight in network.named_parameters() if name != "embed.weight" or config.tied]
     weights = sum(weight.numel() for weight in read)
-    size = network.embed.weight.element_size()
+    size = network.dtype.itemsize
     cached = 2 * config.layers * config.kv_heads * config.head_dim * rows * (prefix + width)
     attention = 4 * config.layers * config.heads * config.head_dim * rows * width * (prefix + width)
     return (weights + cached) * size, 2 * weights * rows * width + attention

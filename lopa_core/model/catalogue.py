@@ -245,6 +245,8 @@ BERT = Preset(
     parameters=150_000_000,
     licence=None,
     hub="dllm-hub/ModernBERT-base-chat-v0.1",
+    # it reads the whole sequence in every pass anyway, so all of the answer may be in view
+    settings={"max_new_tokens": 128, "block_size": 128},
     unverified=(NOT_RUN, NO_LICENCE, ROUNDED),
 )
 BERT_LARGE = replace(

@@ -15,7 +15,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from .encoder import load_encoder
-from .errors import ModelError
+from .errors import ModelError, NoRoom
 from .family import ModelConfig, read_config
 from .interface import Network
 from .lora import Adapter, read_adapter
@@ -94,7 +94,7 @@ def room(folder: Path, config: ModelConfig, dtype: torch.dtype, device: torch.de
             raise
         count, name = parameters(config), str(dtype).removeprefix("torch.")
         narrower = f"--dtype bfloat16 ({in_words(needed(count, torch.bfloat16))}) or " if dtype.itemsize > 2 else ""
-        raise ModelError(
+        raise NoRoom(
             f"{folder.name} needs about {in_words(needed(count, dtype))} in {name}, and {device} has no room for it: "
             f"take {narrower}a smaller model."
         ) from None

@@ -1,4 +1,4 @@
-"""The one exception of this room: a model that cannot be used, said in a sentence for a person."""
+"""The exceptions of this room: a model that cannot be used, said in a sentence for a person."""
 
 
 class ModelError(ValueError):
@@ -6,3 +6,7 @@ class ModelError(ValueError):
 
     Its message names what is wrong and what would do; it is shown as it is, on the page and on the command line.
     """
+
+
+class NoRoom(ModelError):
+    """A device has no room for the model; another device may."""

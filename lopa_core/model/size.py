@@ -6,7 +6,7 @@ from bisect import bisect_right
 
 import torch
 
-from .errors import ModelError
+from .errors import NoRoom
 from .family import ModelConfig
 
 ROWS, LENGTH, MASKS = 8, 1024, 256  # LoPA at k = 7, prompt and answer; masked slots of all rows in one forward
@@ -45,14 +45,14 @@ def needed(parameters: int, dtype: torch.dtype) -> int:
 def choose_dtype(parameters: int, *, available: int, kind: str) -> torch.dtype:
     """The precision for a device of this kind ("cpu", "cuda", ...) with `available` bytes free.
 
-    bf16 on a GPU. fp32 on a CPU, where bf16 is slower, and bf16 there if only that fits. Raises ModelError where nothing does.
+    bf16 on a GPU. fp32 on a CPU, where bf16 is slower, and bf16 there if only that fits. Raises NoRoom where nothing does.
     """
     narrow, wide = torch.bfloat16, torch.float32
     for dtype in (wide, narrow) if kind == "cpu" else (narrow,):
         if needed(parameters, dtype) <= available:
             return dtype
     device, elsewhere = ("machine", "") if kind == "cpu" else ("GPU", " --device cpu,")
-    raise ModelError(
+    raise NoRoom(
         f"A model of {count_in_words(parameters)} parameters needs about {in_words(needed(parameters, narrow))} in bfloat16, but this "
         f"{device} has {in_words(available)} free: take a model of at most {count_in_words(largest(available, narrow))} parameters,"
         f"{elsewhere} or --dtype bfloat16 to try all the same."

@@ -22,7 +22,7 @@ NAMES = (
 )  # fmt: skip
 # (least, most, step) of the sliders; what the page offers, DecodeSettings may allow more
 RANGES = {
-    "max_new_tokens": (4, 512, 4), "block_size": (4, 64, 4), "lookahead": (0, 15, 1), "tau_conf": (0, 1, 0.01), "tau_add": (0, 1, 0.05),
+    "max_new_tokens": (4, 512, 4), "block_size": (4, 128, 4), "lookahead": (0, 15, 1), "tau_conf": (0, 1, 0.01), "tau_add": (0, 1, 0.05),
     "tau_act": (0, 1, 0.05), "confidence_floor": (0, 1, 0.05), "score_creation_weight": (0, 1, 0.05), "temperature": (0, 2, 0.05),
 }  # fmt: skip
 Widgets = dict[str, gr.components.Component]

@@ -10,6 +10,7 @@ import logging
 import queue
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
@@ -57,7 +58,7 @@ class Call:
     inbox: queue.Queue[dict[str, Any] | None] = field(default_factory=queue.Queue)
 
 
-class Crew:
+class Crew(ABC):
     """The asking side. A subclass fills `peers`, with a new list for new workers, and hands over what they send.
 
     state: starting (in words of the subclass), ready, degraded, failed, closed; reason: why, where there is one.
@@ -73,16 +74,17 @@ class Crew:
         self.one_run = threading.Lock()
         self.numbers = itertools.count(time.time_ns())  # workers may outlive an app: its numbers are not the next one's
 
+    @abstractmethod
     def tell(self, **message: Any) -> bool:
         """Send to all workers; False where one of them could not be reached."""
-        raise NotImplementedError
 
+    @abstractmethod
     def restart(self, why: str, peers: Sequence[Member]) -> None:
         """Let go of workers that do not answer, unless that has happened already."""
-        raise NotImplementedError
 
+    @abstractmethod
     def close(self) -> None:
-        raise NotImplementedError
+        """Let go of the workers for good."""
 
     def wait(self, timeout: float) -> None:
         """Until it is ready. Raises PoolFault if it has failed, or is not ready in time."""

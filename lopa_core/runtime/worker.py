@@ -23,7 +23,7 @@ from typing import Any
 import torch
 
 from ..decode.settings import DecodeSettings, SettingsError
-from ..model.errors import ModelError
+from ..model.errors import ModelError, NoRoom
 from ..trace.plain import round_data
 from ..trace.recorder import Tape
 from . import rank as ranks
@@ -163,7 +163,7 @@ def load(link: Link, args: argparse.Namespace) -> LocalModel:
         hopeless = True
         return ranks.load(args, device)
     except ModelError as error:
-        link.send(at="failed", error=str(error), hopeless=hopeless)
+        link.send(at="failed", error=str(error), hopeless=hopeless and not isinstance(error, NoRoom))
     except (MemoryError, RuntimeError) as error:
         link.send(at="failed", error=f"{args.device} cannot take the model: {first_line(error)}", hopeless=False)
     sys.exit(1)

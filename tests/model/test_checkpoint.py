@@ -83,6 +83,15 @@ def test_missing_shard_is_named(dream):
         load(dream)
 
 
+def test_truncated_shard_is_named_before_anything_is_read(dream, monkeypatch):
+    shard(dream)
+    path = dream / "model-00002-of-00002.safetensors"
+    path.write_bytes(path.read_bytes()[:-100])
+    monkeypatch.setattr(weights.Reader, "fill", None)
+    with pytest.raises(ModelError, match=f"{path.name} is damaged or cut short"):
+        load(dream)
+
+
 @pytest.mark.parametrize("text", ["[]", "{}", '{"weight_map": []}', '{"weight_map": null}', "{"])
 def test_damaged_index_is_named(dream, text):
     (dream / "model.safetensors.index.json").write_text(text)
