@@ -39,8 +39,8 @@ def on_zero() -> bool:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Lease:
-    """Seconds to ask for, from what a run can need at most. Only those used are taken from a visitor's day, but as many
-    as are asked for have to be left of it, and a run that takes longer may be ended.
+    """Seconds to ask for, from what a run can need at most; reckoned, on the safe side, not measured. Only those used are
+    taken from a visitor's day, but as many as are asked for have to be left of it, and a run that takes longer may be ended.
 
     start: a process and its first kernels; load: per gigabyte of weights; launch: a round's kernels; sweep, row: per
     gigabyte of weights, of a round and of each of its rows. most: half as much again, which ZeroGPU asks for on some of its
