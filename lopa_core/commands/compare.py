@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 
-from ..decode.settings import DECODERS, SettingsError
+from ..decode.decoders import DECODERS
+from ..decode.settings import SettingsError
 from . import options
 from .decode import add_files, race, result, write_files
 

@@ -18,7 +18,7 @@ from .branch import Branch, score, spawn, winner
 from .canvas import Canvas
 from .observation import Observation
 from .round import Outcome, Round, Scored
-from .select import RULES
+from .rules.registry import SELECTIONS
 from .settings import DecodeSettings, SettingsError
 from .window import Engine, look
 
@@ -78,7 +78,7 @@ def fill(
     """Write what the selection rule picks among the useful masks; returns the indices into `slots` written."""
     if not len(useful):
         return useful
-    picked = useful[RULES[settings.selection](canvas, slots[useful], seen.part(useful), settings.tau_conf)]
+    picked = useful[SELECTIONS[settings.selection].pick(canvas, slots[useful], seen.part(useful), settings)]
     canvas.write(slots[picked], seen.tokens[picked], eos_id)
     return picked
 

@@ -1,43 +1,60 @@
 """What a forward pass tells the decoder: one fixed-size record per masked slot and branch.
 
-Only this record leaves the device that ran the network: token, its probability, its confidence, 12 bytes.
-Logits over the vocabulary stay where they are. Everything is computed in fp32 whatever the model's dtype.
+Only this record leaves the device that ran the network: token, its probability, its confidence, 12 bytes, and 4 for
+each column that the decoder's rules ask for besides. Logits over the vocabulary stay where they are. Everything is
+computed in fp32 whatever the model's dtype.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from .columns import COLUMNS, Said
+
 VANISHED = -60.0  # below the highest logit: e**-60 changes no sum, but exp of less is several times slower on a CPU
 
 
 class Observation(NamedTuple):
-    """n records: the predicted token, its probability, and the confidence by which slots and branches are ranked."""
+    """n records: the predicted token, its probability, and the confidence by which slots and branches are ranked.
+
+    The other fields are there only where a rule asks for them: first what the device adds to a record (columns.py),
+    then what is worked out beside it from other records of this round or of earlier ones.
+    """
 
     tokens: np.ndarray  # [n] int64
     probabilities: np.ndarray  # [n] fp32
     confidences: np.ndarray  # [n] fp32
+    entropies: np.ndarray | None = None  # [n] nats
 
     @classmethod
-    def unpack(cls, records: np.ndarray) -> Observation:
-        """From the [3, n] fp32 array of `observe`; token ids below 2**24 are exact in fp32."""
-        return cls(records[0].astype(np.int64), records[1], records[2])
+    def unpack(cls, records: np.ndarray, columns: tuple[str, ...] = ()) -> Observation:
+        """From the [3 + columns, n] fp32 array of `observe`; token ids below 2**24 are exact in fp32."""
+        return cls(records[0].astype(np.int64), records[1], records[2], **dict(zip(columns, records[3:])))
+
+    @classmethod
+    def join(cls, parts: Sequence[Observation]) -> Observation:
+        """One after the other."""
+        return cls(*(fields[0] if fields[0] is None else np.concatenate(fields) for fields in zip(*parts)))
 
     def part(self, where: slice | np.ndarray) -> Observation:
-        return Observation(self.tokens[where], self.probabilities[where], self.confidences[where])
+        return Observation(*(field if field is None else field[where] for field in self))
 
 
-def observe(logits: Tensor, *, confidence: str, forbidden: int | None, temperature: float = 0.0, uniforms: Tensor | None = None) -> Tensor:
-    """Records [3, n] (token, probability, confidence; fp32) of logits [n, vocabulary].
+def observe(
+    logits: Tensor, *, confidence: str, forbidden: int | None, temperature: float = 0.0, uniforms: Tensor | None = None,
+    columns: tuple[str, ...] = (),
+) -> Tensor:  # fmt: skip
+    """Records [3 + columns, n] (token, probability, confidence; fp32) of logits [n, vocabulary].
 
     confidence: `probability` of the token; `margin`, the two highest probabilities' difference; or `neg_entropy`,
     sum p log p in nats (the official Dream scripts' choice). fp32 logits are overwritten. forbidden: a token id that is never predicted.
     temperature > 0 samples: `uniforms` [n] picks each token from the cumulative distribution, so branches
-    that share a draw differ by their logits alone. Ties go to the lower token id.
+    that share a draw differ by their logits alone. Ties go to the lower token id. columns: what else is wanted, names of columns.COLUMNS.
     """
     logits = logits.float()
     if forbidden is not None:
@@ -63,7 +80,8 @@ def observe(logits: Tensor, *, confidence: str, forbidden: int | None, temperatu
         confidences = two[:, 0] - two[:, 1]
     else:
         confidences = probabilities
-    return torch.stack((tokens.float(), probabilities, confidences))
+    said = Said(logits, shares, highest)
+    return torch.stack((tokens.float(), probabilities, confidences, *(COLUMNS[name](said) for name in columns)))
 
 
 def argmax(logits: Tensor) -> Tensor:

@@ -66,9 +66,10 @@ class Sight:
     def split(self, seen: Observation, remembered: Observation | None) -> list[Observation]:
         """One observation per branch, the remembered boundary prediction put in its place."""
         if not self.answered.all():
-            whole = Observation(*(np.empty(len(self.answered), field.dtype) for field in seen))
+            whole = Observation(*(field if field is None else np.empty(len(self.answered), field.dtype) for field in seen))
             for target, fresh, old in zip(whole, seen, remembered):
-                target[self.answered], target[~self.answered] = fresh, old
+                if target is not None:
+                    target[self.answered], target[~self.answered] = fresh, old
             seen = whole
         return [seen.part(slice(low, high)) for low, high in zip(self.bounds, self.bounds[1:])]
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from ..decode.observation import Observation, observe
+from ..decode.rules.registry import columns
 from ..decode.settings import DecodeSettings
 from ..decode.window import Window
 from ..model.cache import Cache
@@ -39,7 +40,7 @@ class LocalEngine:
             self.room = (max(rows, self.room[0]), max(length, self.room[1]))
             kept = {"device": self.device, "dtype": self.dtype, "kv_heads": self.network.kv_heads}
             self.cache = Cache(self.config, rows=self.room[0], length=self.room[1], **kept)
-        self.rows, self.settings = rows, settings
+        self.rows, self.settings, self.columns = rows, settings, columns(settings)
         self.forbidden = None if settings.allow_mask_token else self.config.mask_id
         self.seconds_in_network = self.seconds_observing = 0.0
 
@@ -50,11 +51,11 @@ class LocalEngine:
         """Records of any device as an observation. Raises ModelError where they are not numbers."""
         if not np.isfinite(records).all():
             raise ModelError(f"The network's output is not a number in {str(self.dtype).removeprefix('torch.')}: take a wider --dtype.")
-        return Observation.unpack(records)
+        return Observation.unpack(records, self.columns)
 
     @torch.inference_mode()
     def records(self, window: Window) -> Tensor:
-        """The records [3, n] of a window, fp32, on the device that ran it."""
+        """The records [3 + columns, n] of a window, fp32, on the device that ran it."""
         began = self.now()
         tokens = torch.from_numpy(window.tokens).to(self.device)
         columns = torch.from_numpy(window.columns).to(self.device)
@@ -64,7 +65,10 @@ class LocalEngine:
         ran = self.now()
         uniforms = None if window.uniforms is None else torch.from_numpy(window.uniforms).to(self.device)
         chosen = self.settings
-        records = observe(logits, confidence=chosen.confidence, forbidden=self.forbidden, temperature=chosen.temperature, uniforms=uniforms)
+        records = observe(
+            logits, confidence=chosen.confidence, forbidden=self.forbidden, temperature=chosen.temperature, uniforms=uniforms,
+            columns=self.columns,
+        )  # fmt: skip
         over = self.now()
         self.seconds_in_network += ran - began
         self.seconds_observing += over - ran

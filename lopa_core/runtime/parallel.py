@@ -18,6 +18,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from ..decode.observation import Observation
+from ..decode.rules.registry import columns
 from ..decode.settings import DecodeSettings
 from ..decode.window import Window
 from ..model.network import Transformer
@@ -73,6 +74,7 @@ class ParallelEngine:
     def open(self, rows: int, length: int, settings: DecodeSettings) -> None:
         """An error in it, such as no room for the cache, is told in the first round, when the others listen."""
         self.settings, self.clock = settings, 0.0
+        self.width = packet.PLAIN + len(columns(settings))
         self.seconds_in_network = 0.0
         try:
             self.local.open(-(-rows // (self.ranks // self.tensor)), length, settings)
@@ -87,7 +89,7 @@ class ParallelEngine:
         counts = [
             0 if rank % self.tensor else parts[rank // self.tensor].stop - parts[rank // self.tensor].start for rank in range(self.ranks)
         ]
-        mine, error = self.run(window, packet.room(counts), began)
+        mine, error = self.run(window, packet.room(counts, self.width), began)
         headers, records = self.exchange(mine, counts)
         self.agree(headers, error)
         self.measure(headers, began)
@@ -122,7 +124,7 @@ class ParallelEngine:
         dist.all_gather(list(everybodys), mine, group=self.group)
         self.bytes_sent += len(mine)
         packets = everybodys.cpu().numpy()
-        told = [packet.read(each, count) for each, count in zip(packets, counts)]
+        told = [packet.read(each, count, self.width) for each, count in zip(packets, counts)]
         return [header for header, _ in told], [records for _, records in told]
 
     def agree(self, headers: list[Header], error: Exception | None) -> None:

@@ -102,7 +102,7 @@ class SerialEngine:
 
     def forward(self, window: Window) -> Observation:
         parts = [engine.forward(self.alone(window, row)) for row, engine in enumerate(self.engines[: len(window.tokens)])]
-        return Observation(*map(np.concatenate, zip(*parts)))
+        return Observation.join(parts)
 
     def alone(self, window: Window, row: int) -> Window:
         mine = window.queries // window.columns.shape[1] == row

@@ -1,0 +1,22 @@
+"""Decoders by name: each is a handful of settings, on top of whatever else was chosen.
+
+Every selection rule without branches is a decoder of its own name; what is listed here goes beyond that.
+"""
+
+from __future__ import annotations
+
+from .rules.registry import SELECTIONS
+
+Changes = dict[str, object]
+
+NAMED: dict[str, Changes] = {
+    "vanilla": {"selection": "one", "lookahead": 0, "tau_add": 1.0, "tau_act": 1.0},
+    "confidence": {"lookahead": 0},
+    "lopa": {},
+    "lopa-paper": {"confidence_floor": 0.0, "score_creation_weight": 0.0},
+}
+PLAIN = ("threshold", "one")  # confidence and vanilla are their names
+DECODERS: dict[str, Changes] = NAMED | {
+    name.replace("_", "-"): {"selection": name, "lookahead": 0} for name in SELECTIONS if name not in PLAIN
+}
+ALIASES = {"d2f": "confidence"}  # the conformance cases' name for confidence decoding over pipelined blocks

@@ -1,0 +1,50 @@
+"""What is known of a rule, as data: a page and a README list these cards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..observation import Observation
+
+if TYPE_CHECKING:  # the settings ask the registry for the rules' names, so no rule may need them to be imported
+    from ..canvas import Canvas
+    from ..settings import DecodeSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """name: as in the settings; kind: which part of a decoder it is; source: the paper; formula: the rule in a line;
+    defaults: what the source uses; rows, tokens: what a round costs beyond one row and its window; inferred: what here
+    is our reconstruction or our own."""
+
+    name: str
+    kind: str
+    title: str
+    source: str
+    formula: str
+    defaults: str = ""
+    rows: str = "none"
+    tokens: str = "none"
+    inferred: str = ""
+
+
+Pick = Callable[["Canvas", np.ndarray, Observation, "DecodeSettings"], np.ndarray]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """A rule that says which masks are filled.
+
+    pick(canvas, slots, seen, settings): indices into `slots`, the masked slots of the winner in ascending order, never
+    none of at least one slot. columns: what it needs to see besides token, probability and confidence (columns.py).
+    greedy: whether it makes sense at temperature 0 only.
+    """
+
+    card: Card
+    pick: Pick
+    columns: tuple[str, ...] = ()
+    greedy: bool = False
