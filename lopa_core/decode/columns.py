@@ -1,10 +1,11 @@
 """What a record may hold beyond 12 bytes: columns that rules ask for, computed where the logits are.
 
-A column is a function here, a line in COLUMNS and a field of Observation of the same name.
+A column is a function here, its name in COLUMNS, and a field of Observation of the same name.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -13,11 +14,17 @@ from torch import Tensor
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """logits [n, vocabulary] relative to each row's highest; their softmax; its highest value [n]."""
+    """logits [n, vocabulary] relative to each row's highest; their softmax; its highest value [n].
+
+    raw: the predictions [n] without credit and their probabilities [n]; divergence: what tells [n] nats between a softmax
+    and that of the round before. Both only where a rule asks for them.
+    """
 
     logits: Tensor
     shares: Tensor
     highest: Tensor
+    raw: tuple[Tensor, Tensor] | None = None
+    divergence: Callable[[Tensor], Tensor] | None = None
 
 
 def entropies(said: Said) -> Tensor:
@@ -25,4 +32,21 @@ def entropies(said: Said) -> Tensor:
     return -(torch.linalg.vecdot(said.shares, said.logits) + said.highest.log())
 
 
-COLUMNS = {"entropies": entropies}
+def gaps(said: Said) -> Tensor:
+    """Between the two highest logits."""
+    return -said.logits.topk(2, dim=-1).values[:, 1]
+
+
+def divergences(said: Said) -> Tensor:
+    return said.divergence(said.shares)
+
+
+def raw_tokens(said: Said) -> Tensor:
+    return said.raw[0].float()
+
+
+def raw_probabilities(said: Said) -> Tensor:
+    return said.raw[1]
+
+
+COLUMNS = {each.__name__: each for each in (entropies, gaps, divergences, raw_tokens, raw_probabilities)}

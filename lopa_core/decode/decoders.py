@@ -14,6 +14,8 @@ NAMED: dict[str, Changes] = {
     "confidence": {"lookahead": 0},
     "lopa": {},
     "lopa-paper": {"confidence_floor": 0.0, "score_creation_weight": 0.0},
+    "credit": {"lookahead": 0, "credit_alpha": 0.7},
+    "prophet": {"lookahead": 0, "terminator": "prophet"},
 }
 PLAIN = ("threshold", "one")  # confidence and vanilla are their names
 DECODERS: dict[str, Changes] = NAMED | {

@@ -17,8 +17,9 @@ from ..model.family import ModelConfig
 from .branch import Branch, score, spawn, winner
 from .canvas import Canvas
 from .observation import Observation
+from .past import Past
 from .round import Outcome, Round, Scored
-from .rules.registry import SELECTIONS
+from .rules.registry import NONE, SELECTIONS, TERMINATORS
 from .settings import DecodeSettings, SettingsError
 from .window import Engine, look
 
@@ -37,18 +38,21 @@ def decode(
     eos_id = settings.eos(config.eos_id)
     anchor = Canvas.start(np.asarray(prompt), settings, config.mask_id)
     engine.open(settings.lookahead + 1, len(anchor.tokens), settings)
-    branches, remembered = [Branch(anchor)], None
+    branches, remembered, past = [Branch(anchor)], None, Past(len(anchor.tokens), settings)
     for index in range(settings.round_limit):
         for branch in branches:
             branch.canvas.advance(settings.tau_add, settings.tau_act)
         if branches[-1].canvas.complete():
             return finish(branches[-1].canvas, "complete")
-        sight = look(branches, settings, shifted=config.shifted, round_index=index)
+        sight = look(branches, settings, past, shifted=config.shifted, round_index=index)
         seen = sight.split(engine.forward(sight.window), remembered)
         scores = [score(each.confidences, branch.tried, settings) for branch, each in zip(branches, seen)]
         scored = tuple(Scored(branch.tried, *each) for branch, *each in zip(branches, scores, sight.slots, seen))
         won = choose(forced or {}, index, scores)
-        canvas, slots, told = branches[won].canvas, sight.slots[won], seen[won]
+        canvas, slots = branches[won].canvas, sight.slots[won]
+        told = past.tell(slots, seen[won])
+        if past.in_engine:
+            engine.keep(won)
         committed = canvas.committed
         if canvas.closing > committed:
             engine.commit(won, sight.window.start, canvas.closing)
@@ -75,10 +79,15 @@ def choose(forced: Mapping[int, int], index: int, scores: Sequence[float]) -> in
 def fill(
     canvas: Canvas, slots: np.ndarray, seen: Observation, useful: np.ndarray, settings: DecodeSettings, eos_id: int | None
 ) -> np.ndarray:
-    """Write what the selection rule picks among the useful masks; returns the indices into `slots` written."""
+    """Write what the selection rule picks among the useful masks, or all of them if the terminator finds them settled;
+    returns the indices into `slots` written."""
     if not len(useful):
         return useful
-    picked = useful[SELECTIONS[settings.selection].pick(canvas, slots[useful], seen.part(useful), settings)]
+    masks = canvas, slots[useful], seen.part(useful), settings
+    if settings.terminator != NONE and TERMINATORS[settings.terminator].settled(*masks):
+        picked = useful
+    else:
+        picked = useful[SELECTIONS[settings.selection].pick(*masks)]
     canvas.write(slots[picked], seen.tokens[picked], eos_id)
     return picked
 

@@ -7,7 +7,7 @@ computed in fp32 whatever the model's dtype.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,8 +15,18 @@ import torch
 from torch import Tensor
 
 from .columns import COLUMNS, Said
+from .rules.credit import fuse
 
 VANISHED = -60.0  # below the highest logit: e**-60 changes no sum, but exp of less is several times slower on a CPU
+
+
+class Credit(NamedTuple):
+    """Tokens [n, K] and their credit [n, K], its weight alpha, and the power gamma by which a prediction earns some."""
+
+    tokens: Tensor
+    credit: Tensor
+    alpha: float
+    gamma: float
 
 
 class Observation(NamedTuple):
@@ -30,6 +40,11 @@ class Observation(NamedTuple):
     probabilities: np.ndarray  # [n] fp32
     confidences: np.ndarray  # [n] fp32
     entropies: np.ndarray | None = None  # [n] nats
+    gaps: np.ndarray | None = None  # [n] between the two highest logits
+    divergences: np.ndarray | None = None  # [n] nats from the last winner's distribution
+    raw_tokens: np.ndarray | None = None  # [n] predictions without credit
+    raw_probabilities: np.ndarray | None = None  # [n]
+    steady: np.ndarray | None = None  # [n] rounds in a row without much of a divergence
 
     @classmethod
     def unpack(cls, records: np.ndarray, columns: tuple[str, ...] = ()) -> Observation:
@@ -47,7 +62,7 @@ class Observation(NamedTuple):
 
 def observe(
     logits: Tensor, *, confidence: str, forbidden: int | None, temperature: float = 0.0, uniforms: Tensor | None = None,
-    columns: tuple[str, ...] = (),
+    columns: tuple[str, ...] = (), credit: Credit | None = None, divergence: Callable[[Tensor], Tensor] | None = None,
 ) -> Tensor:  # fmt: skip
     """Records [3 + columns, n] (token, probability, confidence; fp32) of logits [n, vocabulary].
 
@@ -55,6 +70,7 @@ def observe(
     sum p log p in nats (the official Dream scripts' choice). fp32 logits are overwritten. forbidden: a token id that is never predicted.
     temperature > 0 samples: `uniforms` [n] picks each token from the cumulative distribution, so branches
     that share a draw differ by their logits alone. Ties go to the lower token id. columns: what else is wanted, names of columns.COLUMNS.
+    credit: added to the logits (rules/credit.py); divergence: what the column of that name asks.
     """
     logits = logits.float()
     if forbidden is not None:
@@ -62,6 +78,10 @@ def observe(
     if temperature > 0:
         logits = logits / temperature
     logits = logits.sub_(logits.amax(dim=-1, keepdim=True)).clamp_(min=VANISHED)
+    raw = None
+    if credit is not None:
+        raw = fuse(logits, *credit)
+        logits.sub_(logits.amax(dim=-1, keepdim=True))
     tokens = argmax(logits)
     shares = logits.softmax(dim=-1)
     highest = probabilities = shares.gather(1, tokens[:, None]).squeeze(-1)
@@ -80,7 +100,7 @@ def observe(
         confidences = two[:, 0] - two[:, 1]
     else:
         confidences = probabilities
-    said = Said(logits, shares, highest)
+    said = Said(logits, shares, highest, raw, divergence)
     return torch.stack((tokens.float(), probabilities, confidences, *(COLUMNS[name](said) for name in columns)))
 
 

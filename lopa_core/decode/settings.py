@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from .decoders import ALIASES, DECODERS
 from .parameters import SettingsError, check, choice, count, number, share, switch
-from .rules.registry import SELECTIONS
+from .rules.registry import NONE, SELECTIONS, TERMINATORS
 
 CONFIDENCES = ("probability", "margin", "neg_entropy")
 ATTENTIONS = ("full", "block_causal")
@@ -61,6 +61,16 @@ class DecodeSettings:
     entropy_bound: float = number(0.1, 0.0, 1000.0, "selection entropy_bound: nats that masks filled together may add up to")
     local_radius: int = count(4, 0, 4096, "selection local_leap: slots around a sure mask in which local_tau is enough")
     local_tau: float = share(0.75, "selection local_leap: the lower threshold near a sure mask")
+    klass_tau: float = share(0.6, "selection klass: fill steady masks with a higher probability")
+    klass_kl: float = number(0.01, 0.0, 1000.0, "selection klass: nats by which a steady mask's distribution moves at most")
+    klass_steps: int = count(2, 0, 100, "selection klass: rounds in a row that make a mask steady")
+    credit_alpha: float = number(0.0, 0.0, 100.0, "weight of the credit of repeated predictions (CreditDecoding); 0: none")
+    credit_beta: float = share(0.8, "share of credit that is left after a round")
+    credit_gamma: float = number(0.2, 0.0, 10.0, "a prediction earns its probability to the power of this")
+    terminator: str = choice(NONE, (NONE, *TERMINATORS), "what fills all masks of the open blocks at once")
+    prophet_early: float = number(7.5, 0.0, 1000.0, "terminator prophet: mean logit gap asked in the first third of the text")
+    prophet_middle: float = number(5.0, 0.0, 1000.0, "terminator prophet: mean logit gap asked in the second third")
+    prophet_late: float = number(2.5, 0.0, 1000.0, "terminator prophet: mean logit gap asked in the last third")
 
     def __post_init__(self) -> None:
         check(self)

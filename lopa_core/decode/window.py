@@ -11,6 +11,7 @@ import numpy as np
 from ..model.family import ModelConfig
 from .branch import Branch
 from .observation import Observation
+from .past import Past
 from .settings import DecodeSettings
 
 
@@ -21,7 +22,8 @@ class Window:
     tokens [B, W]; ends [B]: slot behind the last one of each branch, columns from there on are padding;
     columns [B, M]: the columns whose predictions are wanted, of each row as many as the neediest has; queries [n]:
     which of these are meant, flat into [B * M]; uniforms [n] or None: draws for sampling.
-    prompt, block_size: where blocks begin, for block-causal attention.
+    prompt, block_size: where blocks begin, for block-causal attention. credit_tokens, credit [n, K] or None: what is
+    added to the logits of a query (rules/credit.py).
     """
 
     tokens: np.ndarray
@@ -32,6 +34,8 @@ class Window:
     uniforms: np.ndarray | None
     prompt: int
     block_size: int
+    credit_tokens: np.ndarray | None = None
+    credit: np.ndarray | None = None
 
     @property
     def even(self) -> bool:
@@ -52,6 +56,9 @@ class Engine(Protocol):
 
     def commit(self, row: int, start: int, end: int) -> None:
         """Row `row` won: its keys and values of slots start..end become the prefix of all branches."""
+
+    def keep(self, row: int) -> None:
+        """Row `row` won: its distributions are what the next forward's are compared with. Asked by some rules only."""
 
 
 @dataclass(slots=True)
@@ -74,7 +81,10 @@ class Sight:
         return [seen.part(slice(low, high)) for low, high in zip(self.bounds, self.bounds[1:])]
 
 
-def look(branches: Sequence[Branch], settings: DecodeSettings, *, shifted: bool, round_index: int) -> Sight:
+PER_QUERY = ("uniforms", "credit_tokens", "credit")  # fields of a window that have a row per query, or are None
+
+
+def look(branches: Sequence[Branch], settings: DecodeSettings, past: Past, *, shifted: bool, round_index: int) -> Sight:
     """Lay out one forward. All branches share the committed prefix and the span that is to be committed."""
     first = branches[0].canvas
     boundary = first.committed > 0 and shifted  # the row before the window predicts its first slot
@@ -94,7 +104,8 @@ def look(branches: Sequence[Branch], settings: DecodeSettings, *, shifted: bool,
     if settings.temperature > 0:
         draws = np.random.default_rng((settings.seed, round_index)).random(len(first.tokens), dtype=np.float32)
         uniforms = draws[slots][answered]  # one draw per slot and round: branches see common random numbers
-    window = Window(tokens, start, ends, columns, queries, uniforms, first.prompt, first.block_size)
+    credit = past.credit.of(slots[answered]) if past.credit else ()
+    window = Window(tokens, start, ends, columns, queries, uniforms, first.prompt, first.block_size, *credit)
     bounds = np.searchsorted(rows, np.arange(len(branches) + 1)).tolist()
     return Sight(window, [slots[low:high] for low, high in zip(bounds, bounds[1:])], bounds, answered)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ..decode.observation import Observation, observe
+from ..decode.observation import Credit, Observation, observe
 from ..decode.rules.registry import columns
 from ..decode.settings import DecodeSettings
 from ..decode.window import Window
@@ -18,6 +19,7 @@ from ..model.mask import block_causal_mask, padding_mask
 from ..model.network import Transformer
 from ..trace.trace import TraceSpan
 from .device import describe
+from .remembered import Distributions
 
 
 class LocalEngine:
@@ -41,6 +43,7 @@ class LocalEngine:
             kept = {"device": self.device, "dtype": self.dtype, "kv_heads": self.network.kv_heads}
             self.cache = Cache(self.config, rows=self.room[0], length=self.room[1], **kept)
         self.rows, self.settings, self.columns = rows, settings, columns(settings)
+        self.distributions = Distributions()
         self.forbidden = None if settings.allow_mask_token else self.config.mask_id
         self.seconds_in_network = self.seconds_observing = 0.0
 
@@ -67,13 +70,32 @@ class LocalEngine:
         chosen = self.settings
         records = observe(
             logits, confidence=chosen.confidence, forbidden=self.forbidden, temperature=chosen.temperature, uniforms=uniforms,
-            columns=self.columns,
+            columns=self.columns, credit=self.credit(window), divergence=self.divergence(window, queries),
         )  # fmt: skip
         over = self.now()
         self.seconds_in_network += ran - began
         self.seconds_observing += over - ran
         self.spans = [TraceSpan(0, tuple(range(len(window.tokens))), began, over)]
         return records
+
+    def credit(self, window: Window) -> Credit | None:
+        if window.credit is None:
+            return None
+        tokens, credit = (torch.from_numpy(each).to(self.device) for each in (window.credit_tokens, window.credit))
+        return Credit(tokens, credit, self.settings.credit_alpha, self.settings.credit_gamma)
+
+    def divergence(self, window: Window, queries: Tensor) -> Callable[[Tensor], Tensor] | None:
+        """What compares distributions at the queries with those that were kept; None unless a rule asks."""
+        if "divergences" not in self.columns:
+            return None
+        self.asked = queries, window.columns.shape[1]
+        slots = torch.from_numpy(window.columns.flat[window.queries]).to(self.device) + window.start + self.config.shifted
+        return lambda shares: self.distributions.divergence(shares, slots)
+
+    @torch.inference_mode()
+    def keep(self, row: int) -> None:
+        queries, width = self.asked
+        self.distributions.keep(torch.nonzero(queries // width == row).squeeze(1))
 
     def commit(self, row: int, start: int, end: int) -> None:
         self.cache.commit(row, start, end, self.rows)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..decode.window import Window
+from ..decode.window import PER_QUERY, Window
 
 FINE, FAILED = 0, 1
 HEADER = struct.Struct("<IIIIdd")  # status, cancel, checksum, unused, began, ended
@@ -56,6 +56,6 @@ def read(packet: np.ndarray, count: int, width: int = PLAIN) -> tuple[Header, np
 def checksum(window: Window) -> int:
     """Of everything a window asks."""
     told = zlib.crc32(np.int64([window.start, window.prompt, window.block_size]).tobytes())
-    for part in (window.tokens, window.ends, window.columns, window.queries, window.uniforms):
+    for part in (window.tokens, window.ends, window.columns, window.queries, *(getattr(window, name) for name in PER_QUERY)):
         told = zlib.crc32(b"-" if part is None else part.tobytes(), told)
     return told

@@ -19,8 +19,8 @@ from torch import Tensor
 
 from ..decode.observation import Observation
 from ..decode.rules.registry import columns
-from ..decode.settings import DecodeSettings
-from ..decode.window import Window
+from ..decode.settings import DecodeSettings, SettingsError
+from ..decode.window import PER_QUERY, Window
 from ..model.network import Transformer
 from ..trace.trace import TraceSpan
 from . import packet
@@ -72,7 +72,12 @@ class ParallelEngine:
         self.unopened: Exception | None = None
 
     def open(self, rows: int, length: int, settings: DecodeSettings) -> None:
-        """An error in it, such as no room for the cache, is told in the first round, when the others listen."""
+        """An error in it, such as no room for the cache, is told in the first round, when the others listen.
+
+        Raises SettingsError, on all ranks, where a rule needs the winner's distributions and other ranks may have them.
+        """
+        if "divergences" in columns(settings) and rows > 1 and self.ranks > self.tensor:
+            raise SettingsError(f"Selection {settings.selection} with lookahead branches needs all of them on one device: take --ranks 0.")
         self.settings, self.clock = settings, 0.0
         self.width = packet.PLAIN + len(columns(settings))
         self.seconds_in_network = 0.0
@@ -151,6 +156,12 @@ class ParallelEngine:
         self.seconds_in_network += slowest
         self.clock += slowest  # the same on all ranks, unlike their own clocks
 
+    def keep(self, row: int) -> None:
+        """Only where all branches are one team's."""
+        low, high = self.teams[self.team]
+        if low <= row < high:
+            self.local.keep(row - low)
+
     @in_step()
     @torch.inference_mode()
     def commit(self, row: int, start: int, end: int) -> None:
@@ -182,9 +193,10 @@ def cut(window: Window, low: int, high: int) -> Window:
     """The part of a window that branches low..high are."""
     width = window.columns.shape[1]
     asked = between(window, low, high)
+    present = [name for name in PER_QUERY if getattr(window, name) is not None]
     return replace(
         window, tokens=window.tokens[low:high], ends=window.ends[low:high], columns=window.columns[low:high],
-        queries=window.queries[asked] - low * width, uniforms=None if window.uniforms is None else window.uniforms[asked],
+        queries=window.queries[asked] - low * width, **{name: getattr(window, name)[asked] for name in present},
     )  # fmt: skip
 
 

@@ -17,14 +17,20 @@ PROMPT = [165, 485, 77, 202, 333, 24, 37]
 VANILLA = {
     "factor 0": {"selection": "factor", "factor": 0.0},
     "entropy bound 0": {"selection": "entropy_bound", "entropy_bound": 0.0},
+    "KLASS that nothing is steady enough for": {"selection": "klass", "klass_kl": 0.0, "klass_tau": 0.0},
+    "KLASS with a history longer than the text": {"selection": "klass", "klass_kl": 1000.0, "klass_tau": 0.0, "klass_steps": 100},
 }
 THRESHOLD = {
     "LocalLeap without a lower threshold": {"selection": "local_leap", "local_tau": 0.5},
     "LocalLeap of radius 0": {"selection": "local_leap", "local_radius": 0},
+    "KLASS without history": {"selection": "klass", "klass_tau": 0.5, "klass_steps": 0},
+    "credit that weighs nothing": {"credit_alpha": 1e-30},
+    "Prophet that is never sure": {"terminator": "prophet", "prophet_early": 1000.0, "prophet_middle": 1000.0, "prophet_late": 1000.0},
     "LoPA without lookahead": {"lookahead": 0},
 }
 AT_ONCE = {
     "factor without bound": {"selection": "factor", "factor": 1000.0},
+    "Prophet that is always sure": {"terminator": "prophet", "prophet_early": 0.0, "prophet_middle": 0.0, "prophet_late": 0.0},
     "entropy without bound": {"selection": "entropy_bound", "entropy_bound": 1000.0},
 }
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..observation import Observation
-
 if TYPE_CHECKING:  # the settings ask the registry for the rules' names, so no rule may need them to be imported
     from ..canvas import Canvas
+    from ..observation import Observation
     from ..settings import DecodeSettings
 
 
@@ -32,7 +31,7 @@ class Card:
     inferred: str = ""
 
 
-Pick = Callable[["Canvas", np.ndarray, Observation, "DecodeSettings"], np.ndarray]
+Pick = Callable[["Canvas", np.ndarray, "Observation", "DecodeSettings"], np.ndarray]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,3 +47,12 @@ class Selection:
     pick: Pick
     columns: tuple[str, ...] = ()
     greedy: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terminator:
+    """A rule that says when to fill all masks at once, beside any selection. settled(canvas, slots, seen, settings): of the masks left."""
+
+    card: Card
+    settled: Callable[[Canvas, np.ndarray, Observation, DecodeSettings], bool]
+    columns: tuple[str, ...] = ()

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..observation import Observation
 from .card import Card, Selection
 from .factor import leading
 from .plain import blocks, moved, ranked
 
 if TYPE_CHECKING:
     from ..canvas import Canvas
+    from ..observation import Observation
     from ..settings import DecodeSettings
 
 

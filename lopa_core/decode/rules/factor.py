@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..observation import Observation
 from .card import Card, Selection
 from .plain import blocks, moved, ranked
 
 if TYPE_CHECKING:
     from ..canvas import Canvas
+    from ..observation import Observation
     from ..settings import DecodeSettings
 
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..observation import Observation
 from .card import Card, Selection
 
 if TYPE_CHECKING:
     from ..canvas import Canvas
+    from ..observation import Observation
     from ..settings import DecodeSettings
 
 

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from . import entropy_bound, factor, local_leap, plain
-from .card import Card, Selection
+from . import credit, entropy_bound, factor, klass, local_leap, plain, prophet
+from .card import Card, Selection, Terminator
 
 if TYPE_CHECKING:
     from ..settings import DecodeSettings
 
 SELECTIONS: dict[str, Selection] = {
-    rule.card.name: rule for rule in (plain.THRESHOLD, plain.ONE, factor.RULE, entropy_bound.RULE, local_leap.RULE)
+    rule.card.name: rule for rule in (plain.THRESHOLD, plain.ONE, factor.RULE, entropy_bound.RULE, local_leap.RULE, klass.RULE)
 }
+TERMINATORS: dict[str, Terminator] = {rule.card.name: rule for rule in (prophet.RULE,)}
+NONE = "none"
 
 
 def columns(settings: DecodeSettings) -> tuple[str, ...]:
     """What a record has to hold beyond 12 bytes for these settings; names of decode.columns.COLUMNS."""
-    return SELECTIONS[settings.selection].columns
+    asked = [SELECTIONS[settings.selection].columns]
+    if settings.terminator != NONE:
+        asked.append(TERMINATORS[settings.terminator].columns)
+    if settings.credit_alpha > 0:
+        asked.append(("raw_tokens", "raw_probabilities"))
+    return tuple(dict.fromkeys(name for names in asked for name in names))
 
 
 def cards() -> list[Card]:
     """What is known of every rule, for a page or a README to list."""
-    return [rule.card for rule in SELECTIONS.values()]
+    return [rule.card for rules in (SELECTIONS, TERMINATORS) for rule in rules.values()] + [credit.CARD]
