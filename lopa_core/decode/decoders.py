@@ -14,6 +14,7 @@ NAMED: dict[str, Changes] = {
     "confidence": {"lookahead": 0},
     "lopa": {},
     "lopa-paper": {"confidence_floor": 0.0, "score_creation_weight": 0.0},
+    "lopa+leap": {"selection": "leap"},
     "credit": {"lookahead": 0, "credit_alpha": 0.7},
     "prophet": {"lookahead": 0, "terminator": "prophet"},
 }

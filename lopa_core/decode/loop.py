@@ -16,6 +16,7 @@ import numpy as np
 from ..model.family import ModelConfig
 from .branch import Branch, score, spawn, winner
 from .canvas import Canvas
+from .futures import room
 from .observation import Observation
 from .past import Past
 from .round import Outcome, Round, Scored
@@ -37,7 +38,7 @@ def decode(
     check_prompt(prompt, config, settings)
     eos_id = settings.eos(config.eos_id)
     anchor = Canvas.start(np.asarray(prompt), settings, config.mask_id)
-    engine.open(settings.lookahead + 1, len(anchor.tokens), settings)
+    engine.open(settings.lookahead + 1, len(anchor.tokens) + room(settings, config.shifted), settings)
     branches, remembered, past = [Branch(anchor)], None, Past(len(anchor.tokens), settings)
     for index in range(settings.round_limit):
         for branch in branches:

@@ -44,6 +44,8 @@ class Observation(NamedTuple):
     divergences: np.ndarray | None = None  # [n] nats from the last winner's distribution
     raw_tokens: np.ndarray | None = None  # [n] predictions without credit
     raw_probabilities: np.ndarray | None = None  # [n]
+    future_tokens: np.ndarray | None = None  # [n] predictions from a possible future; -1 where there is none
+    future_probabilities: np.ndarray | None = None  # [n]
     steady: np.ndarray | None = None  # [n] rounds in a row without much of a divergence
 
     @classmethod

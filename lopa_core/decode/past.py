@@ -7,7 +7,8 @@ import numpy as np
 from .observation import Observation
 from .rules.credit import Ledger
 from .rules.klass import Steady
-from .rules.registry import columns
+from .rules.leap import Before
+from .rules.registry import SELECTIONS, columns
 from .settings import DecodeSettings
 
 
@@ -21,7 +22,8 @@ class Past:
         self.in_engine = "divergences" in columns(settings)
         self.credit = Ledger(settings) if settings.credit_alpha > 0 else None
         steady = Steady(length, settings) if self.in_engine else None
-        self.memories = [memory for memory in (self.credit, steady) if memory]
+        self.before = Before() if SELECTIONS[settings.selection].futures else None
+        self.memories = [memory for memory in (self.credit, steady, self.before) if memory]
 
     def tell(self, slots: np.ndarray, seen: Observation) -> Observation:
         """Remember what the winner said of its masked slots; returns it with what its rules need from before."""

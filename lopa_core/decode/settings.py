@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from .decoders import ALIASES, DECODERS
 from .parameters import SettingsError, check, choice, count, number, share, switch
+from .rules.leap import LINKS
 from .rules.registry import NONE, SELECTIONS, TERMINATORS
 
 CONFIDENCES = ("probability", "margin", "neg_entropy")
@@ -64,6 +65,9 @@ class DecodeSettings:
     klass_tau: float = share(0.6, "selection klass: fill steady masks with a higher probability")
     klass_kl: float = number(0.01, 0.0, 1000.0, "selection klass: nats by which a steady mask's distribution moves at most")
     klass_steps: int = count(2, 0, 100, "selection klass: rounds in a row that make a mask steady")
+    leap_eta: float = share(0.2, "selection leap: probability from which a prediction is a candidate of the next round's future")
+    leap_tau: float = share(0.7, "selection leap: fill masks of at least this probability if the future agrees")
+    leap_links: str = choice("star", LINKS, "selection leap: whether candidates see themselves only, or each other")
     credit_alpha: float = number(0.0, 0.0, 100.0, "weight of the credit of repeated predictions (CreditDecoding); 0: none")
     credit_beta: float = share(0.8, "share of credit that is left after a round")
     credit_gamma: float = number(0.2, 0.0, 10.0, "a prediction earns its probability to the power of this")
@@ -76,6 +80,8 @@ class DecodeSettings:
         check(self)
         if 0 < self.temperature < 0.01:
             raise SettingsError(f"temperature must be 0, which takes the best token, or at least 0.01, not {self.temperature!r}.")
+        if self.temperature and SELECTIONS[self.selection].greedy:
+            raise SettingsError(f"Selection {self.selection} compares predictions, so it takes temperature 0, not {self.temperature:g}.")
         if self.block_size > self.max_new_tokens:
             raise SettingsError(f"A block of {self.block_size} is longer than the {self.max_new_tokens} new tokens asked for.")
         if self.max_new_tokens % self.block_size and not self.round_down:

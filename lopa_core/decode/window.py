@@ -10,9 +10,11 @@ import numpy as np
 
 from ..model.family import ModelConfig
 from .branch import Branch
+from .futures import Judges, superpose
 from .observation import Observation
 from .past import Past
 from .settings import DecodeSettings
+from .superposed import Copies
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,7 @@ class Window:
     columns [B, M]: the columns whose predictions are wanted, of each row as many as the neediest has; queries [n]:
     which of these are meant, flat into [B * M]; uniforms [n] or None: draws for sampling.
     prompt, block_size: where blocks begin, for block-causal attention. credit_tokens, credit [n, K] or None: what is
-    added to the logits of a query (rules/credit.py).
+    added to the logits of a query (rules/credit.py). copies: columns W.. are these.
     """
 
     tokens: np.ndarray
@@ -36,6 +38,7 @@ class Window:
     block_size: int
     credit_tokens: np.ndarray | None = None
     credit: np.ndarray | None = None
+    copies: Copies | None = None
 
     @property
     def even(self) -> bool:
@@ -69,9 +72,18 @@ class Sight:
     slots: list[np.ndarray]  # per branch: its masked slots
     bounds: list[int]  # where each branch's slots begin among all, and their number
     answered: np.ndarray  # [all slots] bool: False where the answer is the remembered one
+    judges: Judges | None = None
+    order: np.ndarray | None = None  # with judges: the window's queries among those of slots, then those of judges
 
     def split(self, seen: Observation, remembered: Observation | None) -> list[Observation]:
         """One observation per branch, the remembered boundary prediction put in its place."""
+        if self.judges:
+            seen = seen.part(np.argsort(self.order))
+            slots, judges = slice(np.count_nonzero(self.answered)), slice(np.count_nonzero(self.answered), None)
+            return self.judges.futures(self.slots, self.parts(seen.part(slots), remembered), seen.part(judges))
+        return self.parts(seen, remembered)
+
+    def parts(self, seen: Observation, remembered: Observation | None) -> list[Observation]:
         if not self.answered.all():
             whole = Observation(*(field if field is None else np.empty(len(self.answered), field.dtype) for field in seen))
             for target, fresh, old in zip(whole, seen, remembered):
@@ -99,15 +111,23 @@ def look(branches: Sequence[Branch], settings: DecodeSettings, past: Past, *, sh
     rows, slots = np.nonzero(masked)
     slots += start
     answered = slots >= first.committed + (boundary and not refresh)
-    columns, queries = ask(rows[answered], slots[answered] - shifted - start, len(branches))
+    bounds = np.searchsorted(rows, np.arange(len(branches) + 1)).tolist()
+    apart = [slots[low:high] for low, high in zip(bounds, bounds[1:])]
+    asked, wanted, copies, judges, order = rows[answered], slots[answered] - shifted - start, None, None, None
+    if past.before:
+        copies, judges = superpose(branches, apart, settings, past, shifted=shifted)
+    if judges:
+        asked, wanted = np.concatenate((asked, judges.rows)), np.concatenate((wanted, judges.columns + width))
+        order = np.argsort(asked, kind="stable")
+        asked, wanted = asked[order], wanted[order]
+    columns, queries = ask(asked, wanted, len(branches))
     uniforms = None
     if settings.temperature > 0:
         draws = np.random.default_rng((settings.seed, round_index)).random(len(first.tokens), dtype=np.float32)
         uniforms = draws[slots][answered]  # one draw per slot and round: branches see common random numbers
-    credit = past.credit.of(slots[answered]) if past.credit else ()
-    window = Window(tokens, start, ends, columns, queries, uniforms, first.prompt, first.block_size, *credit)
-    bounds = np.searchsorted(rows, np.arange(len(branches) + 1)).tolist()
-    return Sight(window, [slots[low:high] for low, high in zip(bounds, bounds[1:])], bounds, answered)
+    credit = past.credit.of(slots[answered]) if past.credit else (None, None)
+    window = Window(tokens, start, ends, columns, queries, uniforms, first.prompt, first.block_size, *credit, copies)
+    return Sight(window, apart, bounds, answered, judges, order)
 
 
 def ask(rows: np.ndarray, wanted: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:

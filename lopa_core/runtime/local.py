@@ -18,6 +18,7 @@ from ..model.errors import ModelError
 from ..model.mask import block_causal_mask, padding_mask
 from ..model.network import Transformer
 from ..trace.trace import TraceSpan
+from .copies import superposed
 from .device import describe
 from .remembered import Distributions
 
@@ -63,7 +64,10 @@ class LocalEngine:
         tokens = torch.from_numpy(window.tokens).to(self.device)
         columns = torch.from_numpy(window.columns).to(self.device)
         queries = torch.from_numpy(window.queries).to(self.device)
-        hidden = self.network(tokens, start=window.start, mask=self.mask(window), cache=self.cache, columns=columns)
+        mask, positions = self.mask(window), None
+        if window.copies:
+            tokens, positions, mask = superposed(window, tokens, mask, self.settings.attention == "block_causal")
+        hidden = self.network(tokens, start=window.start, mask=mask, cache=self.cache, columns=columns, positions=positions)
         logits = self.network.head(hidden.flatten(0, 1)[queries])
         ran = self.now()
         uniforms = None if window.uniforms is None else torch.from_numpy(window.uniforms).to(self.device)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import numpy as np
 
@@ -58,4 +58,6 @@ def checksum(window: Window) -> int:
     told = zlib.crc32(np.int64([window.start, window.prompt, window.block_size]).tobytes())
     for part in (window.tokens, window.ends, window.columns, window.queries, *(getattr(window, name) for name in PER_QUERY)):
         told = zlib.crc32(b"-" if part is None else part.tobytes(), told)
+    for part in astuple(window.copies) if window.copies else ():
+        told = zlib.crc32(part.tobytes(), told)
     return told

@@ -197,6 +197,7 @@ def cut(window: Window, low: int, high: int) -> Window:
     return replace(
         window, tokens=window.tokens[low:high], ends=window.ends[low:high], columns=window.columns[low:high],
         queries=window.queries[asked] - low * width, **{name: getattr(window, name)[asked] for name in present},
+        copies=window.copies and window.copies.part(slice(low, high)),
     )  # fmt: skip
 
 

@@ -24,6 +24,8 @@ THRESHOLD = {
     "LocalLeap without a lower threshold": {"selection": "local_leap", "local_tau": 0.5},
     "LocalLeap of radius 0": {"selection": "local_leap", "local_radius": 0},
     "KLASS without history": {"selection": "klass", "klass_tau": 0.5, "klass_steps": 0},
+    "LEAP without candidates": {"selection": "leap", "leap_eta": 1.0},
+    "LEAP that takes only what is sure": {"selection": "leap", "leap_eta": 0.05, "leap_tau": 1.0},
     "credit that weighs nothing": {"credit_alpha": 1e-30},
     "Prophet that is never sure": {"terminator": "prophet", "prophet_early": 1000.0, "prophet_middle": 1000.0, "prophet_late": 1000.0},
     "LoPA without lookahead": {"lookahead": 0},

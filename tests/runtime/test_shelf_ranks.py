@@ -21,6 +21,8 @@ SHELF = {
     "entropy bound": {"selection": "entropy_bound", "entropy_bound": 1.0},
     "credit": {"credit_alpha": 0.7, "tau_add": 0.1},
     "credit, block causal": {"credit_alpha": 0.7, "attention": "block_causal"},
+    "LEAP": {"selection": "leap", "leap_eta": 0.05, "leap_tau": 0.3, "tau_add": 0.1},
+    "LEAP, block causal": {"selection": "leap", "leap_eta": 0.05, "leap_tau": 0.3, "tau_add": 0.1, "attention": "block_causal"},
     "Prophet": {"terminator": "prophet", "prophet_early": 1.0, "prophet_middle": 0.5, "prophet_late": 0.3},
     "KLASS without branches": {"selection": "klass", "klass_tau": 0.2, "klass_kl": 0.1, "lookahead": 0},
 }

@@ -40,12 +40,14 @@ class Selection:
 
     pick(canvas, slots, seen, settings): indices into `slots`, the masked slots of the winner in ascending order, never
     none of at least one slot. columns: what it needs to see besides token, probability and confidence (columns.py).
-    greedy: whether it makes sense at temperature 0 only.
+    futures: whether it compares with predictions from a possible future (futures.py). greedy: whether it makes sense at
+    temperature 0 only.
     """
 
     card: Card
     pick: Pick
     columns: tuple[str, ...] = ()
+    futures: bool = False
     greedy: bool = False
 
 

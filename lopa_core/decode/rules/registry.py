@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from . import credit, entropy_bound, factor, klass, local_leap, plain, prophet
+from . import credit, entropy_bound, factor, klass, leap, local_leap, plain, prophet
 from .card import Card, Selection, Terminator
 
 if TYPE_CHECKING:
     from ..settings import DecodeSettings
 
 SELECTIONS: dict[str, Selection] = {
-    rule.card.name: rule for rule in (plain.THRESHOLD, plain.ONE, factor.RULE, entropy_bound.RULE, local_leap.RULE, klass.RULE)
+    rule.card.name: rule
+    for rule in (plain.THRESHOLD, plain.ONE, factor.RULE, entropy_bound.RULE, local_leap.RULE, klass.RULE, leap.RULE)
 }
 TERMINATORS: dict[str, Terminator] = {rule.card.name: rule for rule in (prophet.RULE,)}
 NONE = "none"
