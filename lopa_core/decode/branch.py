@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .canvas import Canvas
 from .observation import Observation
-from .settings import DecodeSettings
+
+if TYPE_CHECKING:
+    from .settings import DecodeSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +27,16 @@ class Tried:
 
 @dataclass(slots=True)
 class Branch:
-    """One future of the canvas; `tried` is None for the anchor."""
+    """One future of the canvas; `tried` is None for the anchor. more: further tokens of a draft."""
 
     canvas: Canvas
     tried: Tried | None = None
+    more: tuple[Tried, ...] = ()
+
+
+def tried_at(slots: np.ndarray, seen: Observation, index: int) -> Tried:
+    """What the observation would write at the index-th of `slots`."""
+    return Tried(int(slots[index]), int(seen.tokens[index]), float(seen.probabilities[index]), float(seen.confidences[index]))
 
 
 def spawn(canvas: Canvas, slots: np.ndarray, seen: Observation, settings: DecodeSettings, eos_id: int | None) -> list[Branch]:
@@ -41,7 +50,7 @@ def spawn(canvas: Canvas, slots: np.ndarray, seen: Observation, settings: Decode
         ranked = ranked[seen.probabilities[ranked] >= settings.confidence_floor]
     branches = []
     for index in ranked[: settings.lookahead].tolist():
-        tried = Tried(int(slots[index]), int(seen.tokens[index]), float(seen.probabilities[index]), float(seen.confidences[index]))
+        tried = tried_at(slots, seen, index)
         future = canvas.copy()
         future.decide(tried.slot, tried.token, eos_id)
         branches.append(Branch(future, tried))

@@ -12,10 +12,12 @@ reads them once more and commits them (the prompt at first). Blocks from `closin
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .settings import DecodeSettings
+if TYPE_CHECKING:
+    from .settings import DecodeSettings
 
 
 @dataclass(slots=True)

@@ -19,7 +19,7 @@ from .canvas import Canvas
 from .futures import room
 from .observation import Observation
 from .past import Past
-from .round import Outcome, Round, Scored
+from .round import NOTHING, Outcome, Round, Scored
 from .rules.registry import NONE, SELECTIONS, TERMINATORS
 from .settings import DecodeSettings, SettingsError
 from .window import Engine, look
@@ -48,7 +48,7 @@ def decode(
         sight = look(branches, settings, past, shifted=config.shifted, round_index=index)
         seen = sight.split(engine.forward(sight.window), remembered)
         scores = [score(each.confidences, branch.tried, settings) for branch, each in zip(branches, seen)]
-        scored = tuple(Scored(branch.tried, *each) for branch, *each in zip(branches, scores, sight.slots, seen))
+        scored = tuple(Scored(branch.tried, *each, branch.more) for branch, *each in zip(branches, scores, sight.slots, seen))
         won = choose(forced or {}, index, scores)
         canvas, slots = branches[won].canvas, sight.slots[won]
         told = past.tell(slots, seen[won])
@@ -59,9 +59,10 @@ def decode(
             engine.commit(won, sight.window.start, canvas.closing)
             canvas.committed = canvas.closing
             remembered = told.part(slice(0, 1))  # of the slot right behind the cache, if it is still masked
+        taken = NOTHING
         useful = slots < first_eos(canvas, eos_id) if settings.stop_at_eos and canvas.ended else np.ones(len(slots), dtype=bool)
         filled = fill(canvas, slots, told, np.flatnonzero(useful), settings, eos_id)
-        yield Round(index, scored, won, filled, sight.window.start, canvas.end, committed)
+        yield Round(index, scored, won, filled, sight.window.start, canvas.end, committed, taken, sight.copies)
         if settings.stop_at_eos and canvas.answered(eos_id):
             return finish(canvas, "eos")
         canvas.retire()

@@ -30,12 +30,13 @@ PADDING, CANDIDATE, MASK, QUERY = range(4)
 
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """E copies behind each of B rows. tokens, slots, judged, links are [B, E, ...].
+    """E copies behind each of B rows. kinds, tokens, slots, judged, links are [B, E, ...].
 
     slots: where a copy stands; judged: the slot a judge is about, a candidate's own slot. A copy sees the original of
     neither. hidden [B, S]: originals that no copy sees, of slots 0..S. links [B, E, E]: which copies a copy sees.
     """
 
+    kinds: np.ndarray
     tokens: np.ndarray
     slots: np.ndarray
     judged: np.ndarray
@@ -88,11 +89,12 @@ def stack(layouts: list[Layout], links: list[np.ndarray], length: int, mask_id: 
     """The copies of all rows, padded to the longest with masks that nobody sees."""
     rows, most = len(layouts), max(len(each.kinds) for each in layouts)
     tokens, slots = np.full((rows, most), mask_id), np.zeros((rows, most), dtype=np.int64)
-    judged, hidden = np.zeros_like(slots), np.zeros((rows, length), dtype=bool)
+    judged, kinds, hidden = np.zeros_like(slots), np.full_like(slots, PADDING), np.zeros((rows, length), dtype=bool)
     linking = np.repeat(np.eye(most, dtype=bool)[None], rows, axis=0)
     for row, (each, seen) in enumerate(zip(layouts, links)):
         count = len(each.kinds)
-        tokens[row, :count], slots[row, :count], judged[row, :count] = each.tokens, each.slots, each.judged
+        for target, own in ((kinds, each.kinds), (tokens, each.tokens), (slots, each.slots), (judged, each.judged)):
+            target[row, :count] = own
         hidden[row, each.slots[each.kinds == CANDIDATE]] = True
         linking[row, :count, :count] = seen
-    return Copies(tokens, slots, judged, hidden, linking)
+    return Copies(kinds, tokens, slots, judged, hidden, linking)

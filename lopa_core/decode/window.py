@@ -14,7 +14,7 @@ from .futures import Judges, superpose
 from .observation import Observation
 from .past import Past
 from .settings import DecodeSettings
-from .superposed import Copies
+from .superposed import PADDING, Copies
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,11 @@ class Sight:
     answered: np.ndarray  # [all slots] bool: False where the answer is the remembered one
     judges: Judges | None = None
     order: np.ndarray | None = None  # with judges: the window's queries among those of slots, then those of judges
+
+    @property
+    def copies(self) -> int:
+        """Superposed tokens over all rows, padding not counted."""
+        return 0 if self.window.copies is None else int((self.window.copies.kinds != PADDING).sum())
 
     def split(self, seen: Observation, remembered: Observation | None) -> list[Observation]:
         """One observation per branch, the remembered boundary prediction put in its place."""
