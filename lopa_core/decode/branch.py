@@ -62,10 +62,15 @@ def spawn(canvas: Canvas, slots: np.ndarray, seen: Observation, settings: Decode
 def score(confidences: np.ndarray, tried: Tried | None, settings: DecodeSettings) -> float:
     """Branch confidence (Eq. 2): mean confidence of the masks left, higher is better; 1 if none is left.
 
-    The official code's two knobs: only the least confident share of the masks counts, and the tried token's own
-    confidence (1 for the anchor) is mixed in.
+    score_window > 0 takes the least confident stretch of so many neighbouring masks (ours). The official code's two
+    knobs: only the least confident share of the masks counts, and the tried token's own confidence (1 for the
+    anchor) is mixed in.
     """
     count = len(confidences)
+    if 0 < settings.score_window < count:
+        stretches = np.lib.stride_tricks.sliding_window_view(confidences, settings.score_window)
+        confidences = stretches[stretches.sum(axis=1, dtype=np.float64).argmin()]
+        count = settings.score_window
     if settings.score_tail_fraction < 1 and count:
         count = max(1, int(count * settings.score_tail_fraction))
         confidences = np.partition(confidences, count - 1)[:count]

@@ -41,6 +41,22 @@ def divergences(said: Said) -> Tensor:
     return said.divergence(said.shares)
 
 
+def second_tokens(said: Said) -> Tensor:
+    return said.logits.topk(3, dim=-1).indices[:, 1].float()
+
+
+def second_probabilities(said: Said) -> Tensor:
+    return said.shares.topk(3, dim=-1).values[:, 1]
+
+
+def third_tokens(said: Said) -> Tensor:
+    return said.logits.topk(3, dim=-1).indices[:, 2].float()
+
+
+def third_probabilities(said: Said) -> Tensor:
+    return said.shares.topk(3, dim=-1).values[:, 2]
+
+
 def raw_tokens(said: Said) -> Tensor:
     return said.raw[0].float()
 
@@ -49,4 +65,5 @@ def raw_probabilities(said: Said) -> Tensor:
     return said.raw[1]
 
 
-COLUMNS = {each.__name__: each for each in (entropies, gaps, divergences, raw_tokens, raw_probabilities)}
+RIVALS = (second_tokens, second_probabilities, third_tokens, third_probabilities)
+COLUMNS = {each.__name__: each for each in (entropies, gaps, divergences, raw_tokens, raw_probabilities, *RIVALS)}

@@ -15,6 +15,10 @@ NAMED: dict[str, Changes] = {
     "lopa": {},
     "lopa-paper": {"confidence_floor": 0.0, "score_creation_weight": 0.0},
     "lopa+leap": {"selection": "leap"},
+    "adaptive-lopa": {"branching": "adaptive", "lookahead": 3},
+    "freedave": {"selection": "one", "branching": "draft", "lookahead": 3, "tau_add": 1.0, "tau_act": 1.0},
+    "freedave++": {"branching": "draft", "lookahead": 3},
+    "ripple-pivot": {"branching": "pivot", "lookahead": 3},
     "credit": {"lookahead": 0, "credit_alpha": 0.7},
     "prophet": {"lookahead": 0, "terminator": "prophet"},
 }

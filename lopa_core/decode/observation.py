@@ -42,6 +42,10 @@ class Observation(NamedTuple):
     entropies: np.ndarray | None = None  # [n] nats
     gaps: np.ndarray | None = None  # [n] between the two highest logits
     divergences: np.ndarray | None = None  # [n] nats from the last winner's distribution
+    second_tokens: np.ndarray | None = None  # [n] the next best tokens
+    second_probabilities: np.ndarray | None = None
+    third_tokens: np.ndarray | None = None
+    third_probabilities: np.ndarray | None = None
     raw_tokens: np.ndarray | None = None  # [n] predictions without credit
     raw_probabilities: np.ndarray | None = None  # [n]
     future_tokens: np.ndarray | None = None  # [n] predictions from a possible future; -1 where there is none

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from .combine import check_combination
 from .decoders import ALIASES, DECODERS
 from .parameters import SettingsError, check, choice, count, number, share, switch
 from .rules.leap import LINKS
-from .rules.registry import NONE, SELECTIONS, TERMINATORS
+from .rules.registry import BRANCHINGS, NONE, SELECTIONS, TERMINATORS
 
 CONFIDENCES = ("probability", "margin", "neg_entropy")
 ATTENTIONS = ("full", "block_causal")
@@ -42,11 +43,13 @@ class DecodeSettings:
     tau_act: float = share(0.95, "filled share of a block that makes the next one fully active")
     tau_conf: float = share(0.9, "fill masks with a higher probability (Eq. 1)")
     selection: str = choice("threshold", tuple(SELECTIONS), "which masks a round fills")
+    branching: str = choice("lookahead", tuple(BRANCHINGS), "how branches are made and which one wins")
     lookahead: int = count(4, 0, LARGEST_LOOKAHEAD, "k, lookahead branches beside the anchor")
     confidence_floor: float = share(0.0, "smallest probability of a lookahead token; 0 is the paper's LoPA")
     confidence: str = choice("neg_entropy", CONFIDENCES, "what ranks masks and branches")
     score_tail_fraction: float = share(1.0, "share of least confident masks that a branch score averages")
     score_creation_weight: float = share(0.0, "weight of the tried token's own confidence in a branch score")
+    score_window: int = count(0, 0, 4096, "a branch score is that of its least confident stretch of so many masks; 0: of all")
     attention: str = choice("full", ATTENTIONS, "what a window token sees of later blocks")
     temperature: float = number(0.0, 0.0, 5.0, "0 takes the most probable token")
     seed: int = count(0, 0, 2**63 - 1, "of the sampling")
@@ -68,6 +71,11 @@ class DecodeSettings:
     leap_eta: float = share(0.2, "selection leap: probability from which a prediction is a candidate of the next round's future")
     leap_tau: float = share(0.7, "selection leap: fill masks of at least this probability if the future agrees")
     leap_links: str = choice("star", LINKS, "selection leap: whether candidates see themselves only, or each other")
+    adaptive_sure: float = share(0.6, "branching adaptive: no anchor where a lookahead token has this probability")
+    adaptive_gap: float = share(1.0, "branching adaptive: how much less probable than the best a lookahead token may be")
+    pivot_ratio: float = share(0.1, "branching pivot: share of the best token's probability that others need to be tried")
+    pivot_mass: float = share(0.5, "branching pivot: probability that the tokens tried have together")
+    pivot_weight: float = number(0.3, 0.0, 100.0, "branching pivot: weight of a token's own probability in the score")
     credit_alpha: float = number(0.0, 0.0, 100.0, "weight of the credit of repeated predictions (CreditDecoding); 0: none")
     credit_beta: float = share(0.8, "share of credit that is left after a round")
     credit_gamma: float = number(0.2, 0.0, 10.0, "a prediction earns its probability to the power of this")
@@ -80,8 +88,7 @@ class DecodeSettings:
         check(self)
         if 0 < self.temperature < 0.01:
             raise SettingsError(f"temperature must be 0, which takes the best token, or at least 0.01, not {self.temperature!r}.")
-        if self.temperature and SELECTIONS[self.selection].greedy:
-            raise SettingsError(f"Selection {self.selection} compares predictions, so it takes temperature 0, not {self.temperature:g}.")
+        check_combination(self)
         if self.block_size > self.max_new_tokens:
             raise SettingsError(f"A block of {self.block_size} is longer than the {self.max_new_tokens} new tokens asked for.")
         if self.max_new_tokens % self.block_size and not self.round_down:

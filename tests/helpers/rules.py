@@ -11,9 +11,9 @@ from lopa_core.decode.settings import DecodeSettings
 
 
 def one_block(size: int = 8, *, active: bool = True, prompt: int = 2) -> tuple[Canvas, np.ndarray]:
-    """A canvas whose single block is open, and its slots."""
+    """A canvas whose single block is open, behind a cached prompt, and its slots."""
     canvas = Canvas.start(np.ones(prompt, dtype=np.int64), DecodeSettings(max_new_tokens=size, block_size=size), mask_id=0)
-    canvas.opened, canvas.fully_active[0] = 1, active
+    canvas.committed, canvas.opened, canvas.fully_active[0] = prompt, 1, active
     return canvas, np.arange(prompt, prompt + size)
 
 

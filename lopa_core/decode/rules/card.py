@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:  # the settings ask the registry for the rules' names, so no rule may need them to be imported
+    from ..branch import Branch
     from ..canvas import Canvas
     from ..observation import Observation
     from ..settings import DecodeSettings
@@ -57,4 +58,24 @@ class Terminator:
 
     card: Card
     settled: Callable[[Canvas, np.ndarray, Observation, DecodeSettings], bool]
+    columns: tuple[str, ...] = ()
+
+
+PickIn = Callable[["Canvas", np.ndarray, "Observation"], np.ndarray]
+Spawn = Callable[["Canvas", np.ndarray, "Observation", "DecodeSettings", "int | None"], "list[Branch]"]
+Weigh = Callable[["Sequence[Branch]", "Sequence[np.ndarray]", "Sequence[Observation]", "DecodeSettings", PickIn], "list[float]"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Branching:
+    """A rule that makes branches of a canvas and says which one goes on.
+
+    spawn(canvas, slots, seen, settings, eos_id): the branches of the next round, at most lookahead + 1, the anchor last
+    if there is one; slots, seen: the masks left after the fill. weigh(branches, slots, seen, settings, pick): a score per
+    branch, the highest wins; pick(canvas, slots, seen) is what would be filled.
+    """
+
+    card: Card
+    spawn: Spawn
+    weigh: Weigh
     columns: tuple[str, ...] = ()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from . import credit, entropy_bound, factor, klass, leap, local_leap, plain, prophet
-from .card import Card, Selection, Terminator
+from . import credit, draft, entropy_bound, factor, klass, leap, local_leap, lopa, pivot, plain, prophet
+from .card import Branching, Card, Selection, Terminator
 
 if TYPE_CHECKING:
     from ..settings import DecodeSettings
@@ -15,12 +15,13 @@ SELECTIONS: dict[str, Selection] = {
     for rule in (plain.THRESHOLD, plain.ONE, factor.RULE, entropy_bound.RULE, local_leap.RULE, klass.RULE, leap.RULE)
 }
 TERMINATORS: dict[str, Terminator] = {rule.card.name: rule for rule in (prophet.RULE,)}
+BRANCHINGS: dict[str, Branching] = {rule.card.name: rule for rule in (lopa.LOOKAHEAD, lopa.ADAPTIVE, draft.RULE, pivot.RULE)}
 NONE = "none"
 
 
 def columns(settings: DecodeSettings) -> tuple[str, ...]:
     """What a record has to hold beyond 12 bytes for these settings; names of decode.columns.COLUMNS."""
-    asked = [SELECTIONS[settings.selection].columns]
+    asked = [SELECTIONS[settings.selection].columns, BRANCHINGS[settings.branching].columns]
     if settings.terminator != NONE:
         asked.append(TERMINATORS[settings.terminator].columns)
     if settings.credit_alpha > 0:
@@ -30,4 +31,4 @@ def columns(settings: DecodeSettings) -> tuple[str, ...]:
 
 def cards() -> list[Card]:
     """What is known of every rule, for a page or a README to list."""
-    return [rule.card for rules in (SELECTIONS, TERMINATORS) for rule in rules.values()] + [credit.CARD]
+    return [rule.card for rules in (SELECTIONS, TERMINATORS, BRANCHINGS) for rule in rules.values()] + [credit.CARD]
