@@ -78,6 +78,15 @@ class Canvas:
         self.tokens[slot] = token
         self.ended = self.ended or token == eos_id
 
+    def take_back(self, slots: np.ndarray, eos_id: int | None) -> None:
+        """Written slots of active blocks become masks again."""
+        self.tokens[slots] = self.mask_id
+        self.ended = eos_id is not None and eos_id in self.tokens[self.prompt :].tolist()
+
+    def written(self) -> np.ndarray:
+        """Decided slots of the active blocks."""
+        return self.closing + np.flatnonzero(self.tokens[self.closing : self.end] != self.mask_id)
+
     def retire(self) -> None:
         """Mark the leading full blocks as to be cached, in order."""
         while self.closing < self.end and self.mask_id not in self.tokens[self.closing : self.closing + self.block_size].tolist():

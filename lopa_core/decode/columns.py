@@ -17,7 +17,7 @@ class Said:
     """logits [n, vocabulary] relative to each row's highest; their softmax; its highest value [n].
 
     raw: the predictions [n] without credit and their probabilities [n]; divergence: what tells [n] nats between a softmax
-    and that of the round before. Both only where a rule asks for them.
+    and that of the round before; targets: tokens [n] whose probability is asked. All only where a rule asks for them.
     """
 
     logits: Tensor
@@ -25,6 +25,7 @@ class Said:
     highest: Tensor
     raw: tuple[Tensor, Tensor] | None = None
     divergence: Callable[[Tensor], Tensor] | None = None
+    targets: Tensor | None = None
 
 
 def entropies(said: Said) -> Tensor:
@@ -57,6 +58,11 @@ def third_probabilities(said: Said) -> Tensor:
     return said.shares.topk(3, dim=-1).values[:, 2]
 
 
+def claims(said: Said) -> Tensor:
+    """Probability of the target."""
+    return said.shares.gather(1, said.targets[:, None]).squeeze(-1)
+
+
 def raw_tokens(said: Said) -> Tensor:
     return said.raw[0].float()
 
@@ -66,4 +72,4 @@ def raw_probabilities(said: Said) -> Tensor:
 
 
 RIVALS = (second_tokens, second_probabilities, third_tokens, third_probabilities)
-COLUMNS = {each.__name__: each for each in (entropies, gaps, divergences, raw_tokens, raw_probabilities, *RIVALS)}
+COLUMNS = {each.__name__: each for each in (entropies, gaps, divergences, claims, raw_tokens, raw_probabilities, *RIVALS)}

@@ -21,7 +21,7 @@ from .fill import pick, useful
 from .futures import room
 from .past import Past
 from .round import NOTHING, Outcome, Round, Scored
-from .rules.registry import BRANCHINGS
+from .rules.registry import BRANCHINGS, NONE, REMASKINGS
 from .settings import DecodeSettings, SettingsError
 from .window import Engine, look
 
@@ -61,9 +61,14 @@ def decode(
             engine.commit(won, sight.window.start, canvas.closing)
             canvas.committed = canvas.closing
             remembered = told.part(slice(0, 1))  # of the slot right behind the cache, if it is still masked
-        taken = NOTHING
         left, filled = useful(canvas, slots, settings, eos_id), picked(canvas, slots, told)
         canvas.write(slots[filled], told.tokens[filled], eos_id)
+        past.wrote(slots[filled], told.probabilities[filled])
+        taken = NOTHING
+        if settings.remask != NONE:
+            doubtful, claimed = sight.opinion(won)
+            taken = REMASKINGS[settings.remask].doubted(doubtful, past.reread(doubtful, claimed), len(filled), settings)
+            canvas.take_back(taken, eos_id)
         yield Round(index, scored, won, filled, sight.window.start, canvas.end, committed, taken, sight.copies)
         if settings.stop_at_eos and canvas.answered(eos_id):
             return finish(canvas, "eos")

@@ -42,6 +42,7 @@ class Observation(NamedTuple):
     entropies: np.ndarray | None = None  # [n] nats
     gaps: np.ndarray | None = None  # [n] between the two highest logits
     divergences: np.ndarray | None = None  # [n] nats from the last winner's distribution
+    claims: np.ndarray | None = None  # [n] probability of the token that stands in a written slot
     second_tokens: np.ndarray | None = None  # [n] the next best tokens
     second_probabilities: np.ndarray | None = None
     third_tokens: np.ndarray | None = None
@@ -50,6 +51,8 @@ class Observation(NamedTuple):
     raw_probabilities: np.ndarray | None = None  # [n]
     future_tokens: np.ndarray | None = None  # [n] predictions from a possible future; -1 where there is none
     future_probabilities: np.ndarray | None = None  # [n]
+    falls: np.ndarray | None = None  # [n] by how much a claim has become less since it was read last
+    bars: np.ndarray | None = None  # [n] mean probability of all tokens when they were written
     steady: np.ndarray | None = None  # [n] rounds in a row without much of a divergence
 
     @classmethod
@@ -69,6 +72,7 @@ class Observation(NamedTuple):
 def observe(
     logits: Tensor, *, confidence: str, forbidden: int | None, temperature: float = 0.0, uniforms: Tensor | None = None,
     columns: tuple[str, ...] = (), credit: Credit | None = None, divergence: Callable[[Tensor], Tensor] | None = None,
+    targets: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """Records [3 + columns, n] (token, probability, confidence; fp32) of logits [n, vocabulary].
 
@@ -76,7 +80,7 @@ def observe(
     sum p log p in nats (the official Dream scripts' choice). fp32 logits are overwritten. forbidden: a token id that is never predicted.
     temperature > 0 samples: `uniforms` [n] picks each token from the cumulative distribution, so branches
     that share a draw differ by their logits alone. Ties go to the lower token id. columns: what else is wanted, names of columns.COLUMNS.
-    credit: added to the logits (rules/credit.py); divergence: what the column of that name asks.
+    credit: added to the logits (rules/credit.py); divergence, targets: what the columns divergences and claims ask.
     """
     logits = logits.float()
     if forbidden is not None:
@@ -106,7 +110,7 @@ def observe(
         confidences = two[:, 0] - two[:, 1]
     else:
         confidences = probabilities
-    said = Said(logits, shares, highest, raw, divergence)
+    said = Said(logits, shares, highest, raw, divergence, targets)
     return torch.stack((tokens.float(), probabilities, confidences, *(COLUMNS[name](said) for name in columns)))
 
 

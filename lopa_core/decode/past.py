@@ -8,7 +8,8 @@ from .observation import Observation
 from .rules.credit import Ledger
 from .rules.klass import Steady
 from .rules.leap import Before
-from .rules.registry import SELECTIONS, columns
+from .rules.registry import NONE, REMASKINGS, SELECTIONS, columns
+from .rules.saber import Course
 from .settings import DecodeSettings
 
 
@@ -23,10 +24,21 @@ class Past:
         self.credit = Ledger(settings) if settings.credit_alpha > 0 else None
         steady = Steady(length, settings) if self.in_engine else None
         self.before = Before() if SELECTIONS[settings.selection].futures else None
-        self.memories = [memory for memory in (self.credit, steady, self.before) if memory]
+        followed = SELECTIONS[settings.selection].course or (settings.remask != NONE and REMASKINGS[settings.remask].course)
+        self.course = Course() if followed else None
+        self.memories = [memory for memory in (self.credit, steady, self.before, self.course) if memory]
 
     def tell(self, slots: np.ndarray, seen: Observation) -> Observation:
         """Remember what the winner said of its masked slots; returns it with what its rules need from before."""
         for memory in self.memories:
             seen = memory.tell(slots, seen)
         return seen
+
+    def reread(self, slots: np.ndarray, seen: Observation) -> Observation:
+        """What is said of written slots, with what is known of them from before."""
+        return self.course.reread(slots, seen) if self.course else seen
+
+    def wrote(self, slots: np.ndarray, probabilities: np.ndarray) -> None:
+        """Remember how probable tokens were when they were written."""
+        if self.course:
+            self.course.wrote(slots, probabilities)

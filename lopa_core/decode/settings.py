@@ -12,7 +12,7 @@ from .combine import check_combination
 from .decoders import ALIASES, DECODERS
 from .parameters import SettingsError, check, choice, count, number, share, switch
 from .rules.leap import LINKS
-from .rules.registry import BRANCHINGS, NONE, SELECTIONS, TERMINATORS
+from .rules.registry import BRANCHINGS, NONE, REMASKINGS, SELECTIONS, TERMINATORS
 
 CONFIDENCES = ("probability", "margin", "neg_entropy")
 ATTENTIONS = ("full", "block_causal")
@@ -76,6 +76,10 @@ class DecodeSettings:
     pivot_ratio: float = share(0.1, "branching pivot: share of the best token's probability that others need to be tried")
     pivot_mass: float = share(0.5, "branching pivot: probability that the tokens tried have together")
     pivot_weight: float = number(0.3, 0.0, 100.0, "branching pivot: weight of a token's own probability in the score")
+    remask: str = choice(NONE, (NONE, *REMASKINGS), "what takes written tokens of the active blocks back")
+    wino_tau: float = share(0.6, "selection wino: fill masks with a higher probability")
+    wino_keep: float = share(0.9, "remask wino: probability in its own absence below which a token is taken back")
+    saber_least: int = count(2, 1, 4096, "selection and remask saber: masks a round fills at least; half as many are taken back")
     credit_alpha: float = number(0.0, 0.0, 100.0, "weight of the credit of repeated predictions (CreditDecoding); 0: none")
     credit_beta: float = share(0.8, "share of credit that is left after a round")
     credit_gamma: float = number(0.2, 0.0, 10.0, "a prediction earns its probability to the power of this")

@@ -10,9 +10,10 @@ import numpy as np
 
 from ..model.family import ModelConfig
 from .branch import Branch
-from .futures import Judges, superpose
+from .futures import Judges, reread, superpose, superposes
 from .observation import Observation
 from .past import Past
+from .rules.registry import NONE
 from .settings import DecodeSettings
 from .superposed import PADDING, Copies
 
@@ -25,7 +26,8 @@ class Window:
     columns [B, M]: the columns whose predictions are wanted, of each row as many as the neediest has; queries [n]:
     which of these are meant, flat into [B * M]; uniforms [n] or None: draws for sampling.
     prompt, block_size: where blocks begin, for block-causal attention. credit_tokens, credit [n, K] or None: what is
-    added to the logits of a query (rules/credit.py). copies: columns W.. are these.
+    added to the logits of a query (rules/credit.py). copies: columns W.. are these. targets [n] or None: tokens whose probability
+    is asked.
     """
 
     tokens: np.ndarray
@@ -39,6 +41,7 @@ class Window:
     credit_tokens: np.ndarray | None = None
     credit: np.ndarray | None = None
     copies: Copies | None = None
+    targets: np.ndarray | None = None
 
     @property
     def even(self) -> bool:
@@ -73,6 +76,7 @@ class Sight:
     bounds: list[int]  # where each branch's slots begin among all, and their number
     answered: np.ndarray  # [all slots] bool: False where the answer is the remembered one
     judges: Judges | None = None
+    told: Observation | None = None  # what the judges said, once they were asked
     order: np.ndarray | None = None  # with judges: the window's queries among those of slots, then those of judges
 
     @property
@@ -84,9 +88,15 @@ class Sight:
         """One observation per branch, the remembered boundary prediction put in its place."""
         if self.judges:
             seen = seen.part(np.argsort(self.order))
-            slots, judges = slice(np.count_nonzero(self.answered)), slice(np.count_nonzero(self.answered), None)
-            return self.judges.futures(self.slots, self.parts(seen.part(slots), remembered), seen.part(judges))
+            own = np.count_nonzero(self.answered)
+            self.told = seen.part(slice(own, None))
+            return self.judges.futures(self.slots, self.parts(seen.part(slice(own)), remembered), self.told)
         return self.parts(seen, remembered)
+
+    def opinion(self, row: int) -> tuple[np.ndarray, Observation]:
+        """The written slots of a branch that were judged, and what was said of them."""
+        about = (self.judges.rows == row) & ~np.isin(self.judges.slots, self.slots[row])
+        return self.judges.slots[about], self.told.part(about)
 
     def parts(self, seen: Observation, remembered: Observation | None) -> list[Observation]:
         if not self.answered.all():
@@ -98,7 +108,7 @@ class Sight:
         return [seen.part(slice(low, high)) for low, high in zip(self.bounds, self.bounds[1:])]
 
 
-PER_QUERY = ("uniforms", "credit_tokens", "credit")  # fields of a window that have a row per query, or are None
+PER_QUERY = ("uniforms", "credit_tokens", "credit", "targets")  # fields of a window that have a row per query, or are None
 
 
 def look(branches: Sequence[Branch], settings: DecodeSettings, past: Past, *, shifted: bool, round_index: int) -> Sight:
@@ -119,20 +129,25 @@ def look(branches: Sequence[Branch], settings: DecodeSettings, past: Past, *, sh
     bounds = np.searchsorted(rows, np.arange(len(branches) + 1)).tolist()
     apart = [slots[low:high] for low, high in zip(bounds, bounds[1:])]
     asked, wanted, copies, judges, order = rows[answered], slots[answered] - shifted - start, None, None, None
-    if past.before:
+    targets = np.zeros(len(asked), dtype=np.int64) if settings.remask != NONE else None
+    if superposes(settings):
         copies, judges = superpose(branches, apart, settings, past, shifted=shifted)
+    elif settings.remask != NONE:
+        judges = reread(branches, start, shifted=shifted)
     if judges:
-        asked, wanted = np.concatenate((asked, judges.rows)), np.concatenate((wanted, judges.columns + width))
+        behind = width if copies else 0
+        asked, wanted = np.concatenate((asked, judges.rows)), np.concatenate((wanted, judges.columns + behind))
         order = np.argsort(asked, kind="stable")
         asked, wanted = asked[order], wanted[order]
+        targets = None if targets is None else np.concatenate((targets, judges.targets))[order]
     columns, queries = ask(asked, wanted, len(branches))
     uniforms = None
     if settings.temperature > 0:
         draws = np.random.default_rng((settings.seed, round_index)).random(len(first.tokens), dtype=np.float32)
         uniforms = draws[slots][answered]  # one draw per slot and round: branches see common random numbers
     credit = past.credit.of(slots[answered]) if past.credit else (None, None)
-    window = Window(tokens, start, ends, columns, queries, uniforms, first.prompt, first.block_size, *credit, copies)
-    return Sight(window, apart, bounds, answered, judges, order)
+    window = Window(tokens, start, ends, columns, queries, uniforms, first.prompt, first.block_size, *credit, copies, targets)
+    return Sight(window, apart, bounds, answered, judges, order=order)
 
 
 def ask(rows: np.ndarray, wanted: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:

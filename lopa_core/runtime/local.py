@@ -75,6 +75,7 @@ class LocalEngine:
         records = observe(
             logits, confidence=chosen.confidence, forbidden=self.forbidden, temperature=chosen.temperature, uniforms=uniforms,
             columns=self.columns, credit=self.credit(window), divergence=self.divergence(window, queries),
+            targets=None if window.targets is None else torch.from_numpy(window.targets).to(self.device),
         )  # fmt: skip
         over = self.now()
         self.seconds_in_network += ran - began

@@ -151,7 +151,8 @@ def test_a_lone_candidate_is_not_judged():
     canvas.advance(1.0, 1.0)
     past = Past(len(canvas.tokens), settings)
     past.before.tell(np.array([5]), said([0.9]))
-    assert superpose([Branch(canvas)], [np.arange(2, 10)], settings, past, shifted=True) == (None, None)
+    copies, judges = superpose([Branch(canvas)], [np.arange(2, 10)], settings, past, shifted=True)
+    assert copies is None and not len(judges.slots)
 
 
 def test_what_was_unlikely_or_is_written_is_no_candidate():

@@ -23,6 +23,11 @@ SHELF = {
     "credit, block causal": {"credit_alpha": 0.7, "attention": "block_causal"},
     "LEAP": {"selection": "leap", "leap_eta": 0.05, "leap_tau": 0.3, "tau_add": 0.1},
     "LEAP, block causal": {"selection": "leap", "leap_eta": 0.05, "leap_tau": 0.3, "tau_add": 0.1, "attention": "block_causal"},
+    "drafts": {"selection": "one", "branching": "draft", "attention": "block_causal"},
+    "pivot": {"branching": "pivot"},
+    "adaptive LoPA": {"branching": "adaptive", "adaptive_sure": 0.2},
+    "WINO": {"selection": "wino", "remask": "wino", "wino_tau": 0.2, "wino_keep": 0.6, "lookahead": 0},
+    "Saber": {"selection": "saber", "remask": "saber", "lookahead": 0},
     "Prophet": {"terminator": "prophet", "prophet_early": 1.0, "prophet_middle": 0.5, "prophet_late": 0.3},
     "KLASS without branches": {"selection": "klass", "klass_tau": 0.2, "klass_kl": 0.1, "lookahead": 0},
 }

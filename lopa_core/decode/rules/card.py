@@ -41,14 +41,15 @@ class Selection:
 
     pick(canvas, slots, seen, settings): indices into `slots`, the masked slots of the winner in ascending order, never
     none of at least one slot. columns: what it needs to see besides token, probability and confidence (columns.py).
-    futures: whether it compares with predictions from a possible future (futures.py). greedy: whether it makes sense at
-    temperature 0 only.
+    futures: whether it compares with predictions from a possible future (futures.py). course: whether it follows
+    the probabilities of written tokens (saber.py). greedy: whether it makes sense at temperature 0 only.
     """
 
     card: Card
     pick: Pick
     columns: tuple[str, ...] = ()
     futures: bool = False
+    course: bool = False
     greedy: bool = False
 
 
@@ -79,3 +80,18 @@ class Branching:
     spawn: Spawn
     weigh: Weigh
     columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remasking:
+    """A rule that takes written tokens of the active blocks back.
+
+    doubted(slots, seen, filled, settings): which of the written `slots`; seen.claims is the probability of the token
+    that stands there, filled the number of slots that this round has written: fewer are to be taken back. blind: read by
+    a copy that does not know the token, else by the row that does. course: whether it follows written tokens (saber.py).
+    """
+
+    card: Card
+    doubted: Callable[[np.ndarray, Observation, int, DecodeSettings], np.ndarray]
+    blind: bool
+    course: bool = False
