@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+from pathlib import Path
 
 from tqdm import tqdm
 
-from ..bench import accuracy
+from ..bench import accuracy, report
 from ..decode.settings import SettingsError
 from ..model.errors import ModelError
 from ..tasks.word_problems import problems
@@ -20,38 +21,44 @@ TASKS = ("word-problems",)
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--task", choices=TASKS, default=TASKS[0])
     parser.add_argument("--limit", type=int, default=100, metavar="N", help="problems, the same ones every time (default 100)")
-    add_decoders(parser, "vanilla,confidence,lopa,lopa-paper")
+    parser.add_argument("--problem-seed", type=int, default=0, metavar="N", help="other problems, such as to tune on (default 0)")
+    add_decoders(parser, "vanilla,confidence,lopa,lopa-paper", everything=True)
     options.add_model(parser)
     options.add_settings(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="save the JSON object, which the page draws its Decoders tab from")
 
 
 def run(args: argparse.Namespace) -> int:
     if not 1 <= args.limit <= 100_000:
         raise SettingsError(f"--limit must lie between 1 and 100000, not {args.limit}.")
     source = options.read_model_name(args)
-    lanes = read_decoders(args, options.read_settings(args, source))
+    settings = options.read_settings(args, source)
+    lanes = read_decoders(args, settings)
     model = options.read_model(args, source)
     if model.tokenizer is None:
         raise ModelError(f"{model.name} has no tokenizer, so it cannot read the task's problems.")
-    held_out = list(problems(args.limit, split="test"))
+    held_out = list(problems(args.limit, split="test", seed=args.problem_seed))
     with tqdm(total=len(held_out) * len(lanes), unit="decode", dynamic_ncols=True) as bar:
         results = accuracy.run(model, held_out, lanes, bar.update)
-    rows = [result.as_dict() for result in results]
+    told = report.report(args.task, model.name, model.hardware, settings, args.problem_seed, results)
+    if args.out:
+        report.save(told, args.out)
     if args.json:
-        print(json.dumps({"task": args.task, "model": model.name, "hardware": model.hardware, "results": rows}))
+        print(json.dumps(told))
     else:
-        show(rows, model.hardware)
+        show(told["results"], model.hardware)
     return 0
 
 
 def show(rows: list[dict], hardware: str) -> None:
     """A Markdown table; counts per problem."""
     print(f"\n{rows[0]['problems']} held-out problems, {hardware}\n")
-    print("| decoder | accuracy % (95 %) | TPF | rounds | branch-forwards | seconds | tokens/s |\n|---|---|---|---|---|---|---|")
+    heads = ("decoder", "accuracy % (95 %)", "TPF", "rounds", "branch-forwards", "extra tokens", "seconds", "tokens/s")
+    print(f"| {' | '.join(heads)} |\n{'|---' * len(heads)}|")
     for row in rows:
         count = row["problems"]
         accuracy = f"{row['accuracy']:.1f} ({row['accuracy_low']:.1f}-{row['accuracy_high']:.1f})"
-        rows_run = f"{row['rounds'] / count:.1f} | {row['branch_forwards'] / count:.1f}"
+        rows_run = f"{row['rounds'] / count:.1f} | {row['branch_forwards'] / count:.1f} | {row['extra_tokens'] / count:.0f}"
         speed = f"{row['seconds'] / count:.3f} | {row['tokens_per_second']:.0f}"
         print(f"| {row['decoder']} | {accuracy} | {row['tpf']:.2f} | {rows_run} | {speed} |")

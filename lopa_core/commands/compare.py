@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 
-from ..decode.settings import DECODERS, SettingsError
+from ..decode.decoders import DECODERS
+from ..decode.settings import DecodeSettings, SettingsError
 from . import options
 from .decode import add_files, race, result, write_files
+
+ALL = "all"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -19,13 +22,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
-def add_decoders(parser: argparse.ArgumentParser, default: str) -> None:
-    parser.add_argument("--decoders", default=default, help=f"with commas between them, of {', '.join(DECODERS)} (default {default})")
+def add_decoders(parser: argparse.ArgumentParser, default: str, *, everything: bool = False) -> None:
+    """everything: whether `all` may be said."""
+    every = f", or {ALL}" if everything else ""
+    parser.set_defaults(everything=everything)
+    text = f"with commas between them, of {', '.join(DECODERS)}{every} (default {default})"
+    parser.add_argument("--decoders", default=default, help=text)
 
 
-def read_decoders(args: argparse.Namespace, settings) -> dict:
+def read_decoders(args: argparse.Namespace, settings: DecodeSettings) -> dict[str, DecodeSettings]:
     """{name: settings} of --decoders."""
     names = [name.strip() for name in args.decoders.split(",") if name.strip()]
+    if args.everything and names == [ALL]:
+        names = list(DECODERS)
     if not names:
         raise SettingsError(f"--decoders names none: take some of {', '.join(DECODERS)}.")
     return {name: settings.decoder(name) for name in names}

@@ -7,7 +7,8 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..decode.settings import DECODERS, DecodeSettings
+from ..decode.decoders import DECODERS
+from ..decode.settings import DecodeSettings
 from ..runtime.session import Model
 from ..tasks.examples import known
 from ..trace.files import save

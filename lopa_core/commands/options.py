@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from ..decode.settings import ATTENTIONS, CONFIDENCES, SELECTIONS, DecodeSettings, SettingsError
+from ..decode.settings import DecodeSettings, SettingsError
 from ..model.errors import ModelError
 from ..model.hub_progress import console_bar
 from ..model.source import Source, read_source
@@ -18,31 +18,6 @@ from ..runtime.session import LocalModel, Model
 
 DTYPES = ("float32", "bfloat16", "float64")
 LONGEST_PROMPT_FILE = 2**20
-
-HELP = {
-    "max_new_tokens": "slots to generate",
-    "block_size": "slots per block",
-    "tau_add": "filled share of the last block that opens one more",
-    "tau_act": "filled share of a block that makes the next one fully active",
-    "tau_conf": "fill masks with a higher probability (Eq. 1)",
-    "selection": "which masks a round fills",
-    "lookahead": "k, lookahead branches beside the anchor",
-    "confidence_floor": "smallest probability of a lookahead token; 0 is the paper's LoPA",
-    "confidence": "what ranks masks and branches",
-    "score_tail_fraction": "share of least confident masks that a branch score averages",
-    "score_creation_weight": "weight of the tried token's own confidence in a branch score",
-    "attention": "what a window token sees of later blocks",
-    "temperature": "0 takes the most probable token",
-    "seed": "of the sampling",
-    "eos_token_id": "end-of-text token instead of the checkpoint's own",
-    "stop_at_eos": "stop once the text has ended, and cut there",
-    "allow_mask_token": "let the mask id be predicted, as the official code does",
-    "refresh_boundary": "predict the first slot behind the cache anew each round",
-    "duplicate_anchor": "run the anchor twice where nothing is left to look ahead at, as the official code does",
-    "round_down": "drop slots that fill no whole block, as the official code does",
-    "max_rounds": "stop after so many rounds",
-}
-CHOICES = {"selection": SELECTIONS, "confidence": CONFIDENCES, "attention": ATTENTIONS}
 
 
 def add_model(parser: argparse.ArgumentParser, *, spread: bool = True) -> None:
@@ -73,12 +48,13 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("decoding (defaults are the model's preset)")
     for field in fields(DecodeSettings):
         flag = f"--{field.name.replace('_', '-')}"
-        text = f"{HELP[field.name]} (default {field.default})"
+        text = f"{field.metadata['help']} (default {field.default})"
         if isinstance(field.default, bool):
             group.add_argument(flag, action=argparse.BooleanOptionalAction, default=None, help=text)
         else:
-            kind = float if isinstance(field.default, float) else str if field.name in CHOICES else int
-            group.add_argument(flag, type=kind, choices=CHOICES.get(field.name), default=None, help=text)
+            choices = field.metadata.get("choices")
+            kind = float if isinstance(field.default, float) else str if choices else int
+            group.add_argument(flag, type=kind, choices=choices, default=None, help=text)
     group.add_argument("--reference", action="store_true", help="the official code's choices wherever ours differ")
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .canvas import Canvas
 from .observation import Observation
-from .settings import DecodeSettings
+
+if TYPE_CHECKING:
+    from .settings import DecodeSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +27,16 @@ class Tried:
 
 @dataclass(slots=True)
 class Branch:
-    """One future of the canvas; `tried` is None for the anchor."""
+    """One future of the canvas; `tried` is None for the anchor. more: further tokens of a draft."""
 
     canvas: Canvas
     tried: Tried | None = None
+    more: tuple[Tried, ...] = ()
+
+
+def tried_at(slots: np.ndarray, seen: Observation, index: int) -> Tried:
+    """What the observation would write at the index-th of `slots`."""
+    return Tried(int(slots[index]), int(seen.tokens[index]), float(seen.probabilities[index]), float(seen.confidences[index]))
 
 
 def spawn(canvas: Canvas, slots: np.ndarray, seen: Observation, settings: DecodeSettings, eos_id: int | None) -> list[Branch]:
@@ -41,7 +50,7 @@ def spawn(canvas: Canvas, slots: np.ndarray, seen: Observation, settings: Decode
         ranked = ranked[seen.probabilities[ranked] >= settings.confidence_floor]
     branches = []
     for index in ranked[: settings.lookahead].tolist():
-        tried = Tried(int(slots[index]), int(seen.tokens[index]), float(seen.probabilities[index]), float(seen.confidences[index]))
+        tried = tried_at(slots, seen, index)
         future = canvas.copy()
         future.decide(tried.slot, tried.token, eos_id)
         branches.append(Branch(future, tried))
@@ -53,10 +62,15 @@ def spawn(canvas: Canvas, slots: np.ndarray, seen: Observation, settings: Decode
 def score(confidences: np.ndarray, tried: Tried | None, settings: DecodeSettings) -> float:
     """Branch confidence (Eq. 2): mean confidence of the masks left, higher is better; 1 if none is left.
 
-    The official code's two knobs: only the least confident share of the masks counts, and the tried token's own
-    confidence (1 for the anchor) is mixed in.
+    score_window > 0 takes the least confident stretch of so many neighbouring masks (ours). The official code's two
+    knobs: only the least confident share of the masks counts, and the tried token's own confidence (1 for the
+    anchor) is mixed in.
     """
     count = len(confidences)
+    if 0 < settings.score_window < count:
+        stretches = np.lib.stride_tricks.sliding_window_view(confidences, settings.score_window)
+        confidences = stretches[stretches.sum(axis=1, dtype=np.float64).argmin()]
+        count = settings.score_window
     if settings.score_tail_fraction < 1 and count:
         count = max(1, int(count * settings.score_tail_fraction))
         confidences = np.partition(confidences, count - 1)[:count]

@@ -12,10 +12,12 @@ reads them once more and commits them (the prompt at first). Blocks from `closin
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .settings import DecodeSettings
+if TYPE_CHECKING:
+    from .settings import DecodeSettings
 
 
 @dataclass(slots=True)
@@ -75,6 +77,15 @@ class Canvas:
         """`write` for a single slot."""
         self.tokens[slot] = token
         self.ended = self.ended or token == eos_id
+
+    def take_back(self, slots: np.ndarray, eos_id: int | None) -> None:
+        """Written slots of active blocks become masks again."""
+        self.tokens[slots] = self.mask_id
+        self.ended = eos_id is not None and eos_id in self.tokens[self.prompt :].tolist()
+
+    def written(self) -> np.ndarray:
+        """Decided slots of the active blocks."""
+        return self.closing + np.flatnonzero(self.tokens[self.closing : self.end] != self.mask_id)
 
     def retire(self) -> None:
         """Mark the leading full blocks as to be cached, in order."""

@@ -10,15 +10,18 @@ branches is the next round's forward, so nothing runs twice.
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
 from ..model.family import ModelConfig, check_attention
-from .branch import Branch, score, spawn, winner
+from .branch import Branch, winner
 from .canvas import Canvas
-from .observation import Observation
-from .round import Outcome, Round, Scored
-from .select import RULES
+from .fill import pick, useful
+from .futures import room
+from .past import Past
+from .round import NOTHING, Outcome, Round, Scored
+from .rules.registry import BRANCHINGS, NONE, REMASKINGS
 from .settings import DecodeSettings, SettingsError
 from .window import Engine, look
 
@@ -36,32 +39,42 @@ def decode(
     check_prompt(prompt, config, settings)
     eos_id = settings.eos(config.eos_id)
     anchor = Canvas.start(np.asarray(prompt), settings, config.mask_id)
-    engine.open(settings.lookahead + 1, len(anchor.tokens), settings)
-    branches, remembered = [Branch(anchor)], None
+    engine.open(settings.lookahead + 1, len(anchor.tokens) + room(settings, config.shifted), settings)
+    branches, remembered, past = [Branch(anchor)], None, Past(len(anchor.tokens), settings)
+    branching, picked = BRANCHINGS[settings.branching], partial(pick, settings=settings, eos_id=eos_id)
     for index in range(settings.round_limit):
         for branch in branches:
             branch.canvas.advance(settings.tau_add, settings.tau_act)
         if branches[-1].canvas.complete():
             return finish(branches[-1].canvas, "complete")
-        sight = look(branches, settings, shifted=config.shifted, round_index=index)
+        sight = look(branches, settings, past, shifted=config.shifted, round_index=index)
         seen = sight.split(engine.forward(sight.window), remembered)
-        scores = [score(each.confidences, branch.tried, settings) for branch, each in zip(branches, seen)]
-        scored = tuple(Scored(branch.tried, *each) for branch, *each in zip(branches, scores, sight.slots, seen))
+        scores = branching.weigh(branches, sight.slots, seen, settings, picked)
+        scored = tuple(Scored(branch.tried, *each, branch.more) for branch, *each in zip(branches, scores, sight.slots, seen))
         won = choose(forced or {}, index, scores)
-        canvas, slots, told = branches[won].canvas, sight.slots[won], seen[won]
+        canvas, slots = branches[won].canvas, sight.slots[won]
+        told = past.tell(slots, seen[won])
+        if past.in_engine:
+            engine.keep(won)
         committed = canvas.committed
         if canvas.closing > committed:
             engine.commit(won, sight.window.start, canvas.closing)
             canvas.committed = canvas.closing
             remembered = told.part(slice(0, 1))  # of the slot right behind the cache, if it is still masked
-        useful = slots < first_eos(canvas, eos_id) if settings.stop_at_eos and canvas.ended else np.ones(len(slots), dtype=bool)
-        filled = fill(canvas, slots, told, np.flatnonzero(useful), settings, eos_id)
-        yield Round(index, scored, won, filled, sight.window.start, canvas.end, committed)
+        left, filled = useful(canvas, slots, settings, eos_id), picked(canvas, slots, told)
+        canvas.write(slots[filled], told.tokens[filled], eos_id)
+        past.wrote(slots[filled], told.probabilities[filled])
+        taken = NOTHING
+        if settings.remask != NONE:
+            doubtful, claimed = sight.opinion(won)
+            taken = REMASKINGS[settings.remask].doubted(doubtful, past.reread(doubtful, claimed), len(filled), settings)
+            canvas.take_back(taken, eos_id)
+        yield Round(index, scored, won, filled, sight.window.start, canvas.end, committed, taken, sight.copies)
         if settings.stop_at_eos and canvas.answered(eos_id):
             return finish(canvas, "eos")
         canvas.retire()
-        useful[filled] = False
-        branches = spawn(canvas, slots[useful], told.part(useful), settings, eos_id)
+        left[filled] = False
+        branches = branching.spawn(canvas, slots[left], told.part(left), settings, eos_id)
     return finish(branches[-1].canvas, "round limit")
 
 
@@ -70,22 +83,6 @@ def choose(forced: Mapping[int, int], index: int, scores: Sequence[float]) -> in
     if not 0 <= forced.get(index, 0) < len(scores):
         raise SettingsError(f"Round {index} has {len(scores)} branches, so branch {forced[index]} cannot win it.")
     return forced[index] if index in forced else winner(scores)
-
-
-def fill(
-    canvas: Canvas, slots: np.ndarray, seen: Observation, useful: np.ndarray, settings: DecodeSettings, eos_id: int | None
-) -> np.ndarray:
-    """Write what the selection rule picks among the useful masks; returns the indices into `slots` written."""
-    if not len(useful):
-        return useful
-    picked = useful[RULES[settings.selection](canvas, slots[useful], seen.part(useful), settings.tau_conf)]
-    canvas.write(slots[picked], seen.tokens[picked], eos_id)
-    return picked
-
-
-def first_eos(canvas: Canvas, eos_id: int | None) -> int:
-    """Slot of the first end-of-text behind the prompt."""
-    return canvas.prompt + canvas.tokens[canvas.prompt :].tolist().index(eos_id)
 
 
 def finish(canvas: Canvas, reason: str) -> Outcome:

@@ -9,18 +9,21 @@ import numpy as np
 from .branch import Tried
 from .observation import Observation
 
+NOTHING = np.zeros(0, dtype=np.int64)
+
 
 @dataclass(frozen=True, slots=True)
 class Scored:
     """One branch of a round before its fill: its masked slots, over its whole window, and their predictions.
 
-    tried is None for the anchor.
+    tried is None for the anchor; more: what a draft tries besides.
     """
 
     tried: Tried | None
     score: float
     slots: np.ndarray
     seen: Observation
+    more: tuple[Tried, ...] = ()
 
     @property
     def masks_left(self) -> int:
@@ -33,7 +36,8 @@ class Round:
 
     branches: in ranking order, lookaheads as spawned and the anchor last. winner: index into them.
     filled: indices into the winner's slots that were written. start, end: the window of slots that was read.
-    committed: slots in the cache before this round.
+    committed: slots in the cache before this round. taken: slots written earlier that became masks again. copies:
+    superposed tokens that all rows read beyond their windows.
     """
 
     index: int
@@ -43,6 +47,8 @@ class Round:
     start: int
     end: int
     committed: int
+    taken: np.ndarray
+    copies: int
 
     @property
     def slots(self) -> np.ndarray:
@@ -56,13 +62,13 @@ class Round:
 
     @property
     def brought(self) -> Tried | None:
-        """The token that the winning lookahead brought in; None if the anchor won."""
+        """The first token that the winning lookahead brought in; None if the anchor won."""
         return self.branches[self.winner].tried
 
     @property
     def written(self) -> int:
-        """Slots decided in this round: the fill and the winning lookahead's token."""
-        return len(self.filled) + (self.brought is not None)
+        """Slots decided in this round: the fill and what the winning lookahead brought."""
+        return len(self.filled) + (self.brought is not None) + len(self.branches[self.winner].more)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,23 +1,22 @@
 """Every choice of a decoder, frozen and checked on construction. Names are the papers'.
 
 A decoder is a block schedule (tau_add, tau_act) x a selection rule x branching (lookahead).
-The names in DECODERS are values of these settings; nothing else differs between them.
+The names in decoders.DECODERS are values of these settings; nothing else differs between them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
-SELECTIONS = ("threshold", "one")
+from .combine import check_combination
+from .decoders import ALIASES, DECODERS
+from .parameters import SettingsError, check, choice, count, number, share, switch
+from .rules.leap import LINKS
+from .rules.registry import BRANCHINGS, NONE, REMASKINGS, SELECTIONS, TERMINATORS
+
 CONFIDENCES = ("probability", "margin", "neg_entropy")
 ATTENTIONS = ("full", "block_causal")
-DECODERS = ("vanilla", "confidence", "lopa", "lopa-paper")
 LARGEST_LOOKAHEAD = 64
-
-
-class SettingsError(ValueError):
-    """A setting out of its range, or a prompt that cannot be decoded; the message is for a person."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,45 +36,63 @@ class DecodeSettings:
     - round_down: the official code drops the slots that do not fill a whole block; we refuse such a length.
     """
 
-    max_new_tokens: int = 96
-    block_size: int = 16
-    tau_add: float = 1.0  # filled share of the last block that opens one more; below 1 (D2F: 0.1) blocks are pipelined
-    tau_act: float = 0.95  # filled share of a block from which the next one is fully active
-    tau_conf: float = 0.9  # Eq. 1: masks with a higher probability are filled (strictly)
-    selection: str = "threshold"
-    lookahead: int = 4  # k: lookahead branches beside the anchor
-    confidence_floor: float = 0.0  # ours: smallest probability a lookahead token may have; 0 is the paper's LoPA
-    confidence: str = "neg_entropy"
-    score_tail_fraction: float = 1.0  # branch confidence = mean over this share of the least confident masks
-    score_creation_weight: float = 0.0  # weight of the tried token's own confidence in the branch score
-    attention: str = "full"
-    temperature: float = 0.0
-    seed: int = 0
-    eos_token_id: int | None = None  # None: the checkpoint's own
-    stop_at_eos: bool = True
-    allow_mask_token: bool = False
-    refresh_boundary: bool = True
-    duplicate_anchor: bool = False
-    round_down: bool = False
-    max_rounds: int | None = None  # None: one per slot and block, which is enough for every model
+    max_new_tokens: int = count(96, 1, 4096, "slots to generate")
+    block_size: int = count(16, 1, 4096, "slots per block")
+    # below 1 (D2F: 0.1) blocks are pipelined
+    tau_add: float = share(1.0, "filled share of the last block that opens one more")
+    tau_act: float = share(0.95, "filled share of a block that makes the next one fully active")
+    tau_conf: float = share(0.9, "fill masks with a higher probability (Eq. 1)")
+    selection: str = choice("threshold", tuple(SELECTIONS), "which masks a round fills")
+    branching: str = choice("lookahead", tuple(BRANCHINGS), "how branches are made and which one wins")
+    lookahead: int = count(4, 0, LARGEST_LOOKAHEAD, "k, lookahead branches beside the anchor")
+    confidence_floor: float = share(0.0, "smallest probability of a lookahead token; 0 is the paper's LoPA")
+    confidence: str = choice("neg_entropy", CONFIDENCES, "what ranks masks and branches")
+    score_tail_fraction: float = share(1.0, "share of least confident masks that a branch score averages")
+    score_creation_weight: float = share(0.0, "weight of the tried token's own confidence in a branch score")
+    score_window: int = count(0, 0, 4096, "a branch score is that of its least confident stretch of so many masks; 0: of all")
+    attention: str = choice("full", ATTENTIONS, "what a window token sees of later blocks")
+    temperature: float = number(0.0, 0.0, 5.0, "0 takes the most probable token")
+    seed: int = count(0, 0, 2**63 - 1, "of the sampling")
+    eos_token_id: int | None = count(None, 0, 2**31, "end-of-text token instead of the checkpoint's own")
+    stop_at_eos: bool = switch(True, "stop once the text has ended, and cut there")
+    allow_mask_token: bool = switch(False, "let the mask id be predicted, as the official code does")
+    refresh_boundary: bool = switch(True, "predict the first slot behind the cache anew each round")
+    duplicate_anchor: bool = switch(False, "run the anchor twice where nothing is left to look ahead at, as the official code does")
+    round_down: bool = switch(False, "drop slots that fill no whole block, as the official code does")
+    # None: one per slot and block, which is enough for every model
+    max_rounds: int | None = count(None, 1, 100_000, "stop after so many rounds")
+    factor: float = number(1.0, 0.0, 1000.0, "selection factor: (n + 1)(1 - p) of the n-th mask stays below it")
+    entropy_bound: float = number(0.1, 0.0, 1000.0, "selection entropy_bound: nats that masks filled together may add up to")
+    local_radius: int = count(4, 0, 4096, "selection local_leap: slots around a sure mask in which local_tau is enough")
+    local_tau: float = share(0.75, "selection local_leap: the lower threshold near a sure mask")
+    klass_tau: float = share(0.6, "selection klass: fill steady masks with a higher probability")
+    klass_kl: float = number(0.01, 0.0, 1000.0, "selection klass: nats by which a steady mask's distribution moves at most")
+    klass_steps: int = count(2, 0, 100, "selection klass: rounds in a row that make a mask steady")
+    leap_eta: float = share(0.2, "selection leap: probability from which a prediction is a candidate of the next round's future")
+    leap_tau: float = share(0.7, "selection leap: fill masks of at least this probability if the future agrees")
+    leap_links: str = choice("star", LINKS, "selection leap: whether candidates see themselves only, or each other")
+    adaptive_sure: float = share(0.6, "branching adaptive: no anchor where a lookahead token has this probability")
+    adaptive_gap: float = share(1.0, "branching adaptive: how much less probable than the best a lookahead token may be")
+    pivot_ratio: float = share(0.1, "branching pivot: share of the best token's probability that others need to be tried")
+    pivot_mass: float = share(0.5, "branching pivot: probability that the tokens tried have together")
+    pivot_weight: float = number(0.3, 0.0, 100.0, "branching pivot: weight of a token's own probability in the score")
+    remask: str = choice(NONE, (NONE, *REMASKINGS), "what takes written tokens of the active blocks back")
+    wino_tau: float = share(0.6, "selection wino: fill masks with a higher probability")
+    wino_keep: float = share(0.9, "remask wino: probability in its own absence below which a token is taken back")
+    saber_least: int = count(2, 1, 4096, "selection and remask saber: masks a round fills at least; half as many are taken back")
+    credit_alpha: float = number(0.0, 0.0, 100.0, "weight of the credit of repeated predictions (CreditDecoding); 0: none")
+    credit_beta: float = share(0.8, "share of credit that is left after a round")
+    credit_gamma: float = number(0.2, 0.0, 10.0, "a prediction earns its probability to the power of this")
+    terminator: str = choice(NONE, (NONE, *TERMINATORS), "what fills all masks of the open blocks at once")
+    prophet_early: float = number(7.5, 0.0, 1000.0, "terminator prophet: mean logit gap asked in the first third of the text")
+    prophet_middle: float = number(5.0, 0.0, 1000.0, "terminator prophet: mean logit gap asked in the second third")
+    prophet_late: float = number(2.5, 0.0, 1000.0, "terminator prophet: mean logit gap asked in the last third")
 
     def __post_init__(self) -> None:
-        whole(self, "max_new_tokens", 1, 4096)
-        whole(self, "block_size", 1, 4096)
-        whole(self, "lookahead", 0, LARGEST_LOOKAHEAD)
-        whole(self, "seed", 0, 2**63 - 1)
-        for name in ("tau_add", "tau_act", "tau_conf", "confidence_floor", "score_tail_fraction", "score_creation_weight"):
-            between(self, name, 0.0, 1.0)
-        between(self, "temperature", 0.0, 5.0)
+        check(self)
         if 0 < self.temperature < 0.01:
             raise SettingsError(f"temperature must be 0, which takes the best token, or at least 0.01, not {self.temperature!r}.")
-        one_of(self, "selection", SELECTIONS)
-        one_of(self, "confidence", CONFIDENCES)
-        one_of(self, "attention", ATTENTIONS)
-        if self.max_rounds is not None:
-            whole(self, "max_rounds", 1, 100_000)
-        if self.eos_token_id is not None:
-            whole(self, "eos_token_id", 0, 2**31)
+        check_combination(self)
         if self.block_size > self.max_new_tokens:
             raise SettingsError(f"A block of {self.block_size} is longer than the {self.max_new_tokens} new tokens asked for.")
         if self.max_new_tokens % self.block_size and not self.round_down:
@@ -105,31 +122,7 @@ class DecodeSettings:
         return replace(self, **official, duplicate_anchor=True, round_down=True)
 
     def decoder(self, name: str) -> DecodeSettings:
-        """The same settings as one of DECODERS: one token per pass, no lookahead, these settings, the paper's LoPA."""
-        changes: dict[str, dict[str, object]] = {
-            "vanilla": {"selection": "one", "lookahead": 0, "tau_add": 1.0, "tau_act": 1.0},
-            "confidence": {"lookahead": 0},
-            "d2f": {"lookahead": 0},  # the conformance cases' name for confidence decoding over pipelined blocks
-            "lopa": {},
-            "lopa-paper": {"confidence_floor": 0.0, "score_creation_weight": 0.0},
-        }
-        if name not in changes:
+        """The same settings as one of DECODERS."""
+        if name not in DECODERS and name not in ALIASES:
             raise SettingsError(f"There is no decoder {name!r}: take {', '.join(DECODERS)}.")
-        return replace(self, **changes[name])
-
-
-def whole(settings: Any, name: str, low: int, high: int) -> None:
-    value = getattr(settings, name)
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise SettingsError(f"{name} must be a whole number from {low} to {high}, not {value!r}.")
-
-
-def between(settings: Any, name: str, low: float, high: float) -> None:
-    value = getattr(settings, name)
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
-        raise SettingsError(f"{name} must lie between {low:g} and {high:g}, not {value!r}.")
-
-
-def one_of(settings: Any, name: str, allowed: tuple[str, ...]) -> None:
-    if getattr(settings, name) not in allowed:
-        raise SettingsError(f"{name} must be one of {', '.join(allowed)}, not {getattr(settings, name)!r}.")
+        return replace(self, **DECODERS[ALIASES.get(name, name)])

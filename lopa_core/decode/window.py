@@ -10,8 +10,12 @@ import numpy as np
 
 from ..model.family import ModelConfig
 from .branch import Branch
+from .futures import Judges, reread, superpose, superposes
 from .observation import Observation
+from .past import Past
+from .rules.registry import NONE
 from .settings import DecodeSettings
+from .superposed import PADDING, Copies
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +25,9 @@ class Window:
     tokens [B, W]; ends [B]: slot behind the last one of each branch, columns from there on are padding;
     columns [B, M]: the columns whose predictions are wanted, of each row as many as the neediest has; queries [n]:
     which of these are meant, flat into [B * M]; uniforms [n] or None: draws for sampling.
-    prompt, block_size: where blocks begin, for block-causal attention.
+    prompt, block_size: where blocks begin, for block-causal attention. credit_tokens, credit [n, K] or None: what is
+    added to the logits of a query (rules/credit.py). copies: columns W.. are these. targets [n] or None: tokens whose probability
+    is asked.
     """
 
     tokens: np.ndarray
@@ -32,6 +38,10 @@ class Window:
     uniforms: np.ndarray | None
     prompt: int
     block_size: int
+    credit_tokens: np.ndarray | None = None
+    credit: np.ndarray | None = None
+    copies: Copies | None = None
+    targets: np.ndarray | None = None
 
     @property
     def even(self) -> bool:
@@ -56,6 +66,9 @@ class Engine(Protocol):
     def commit(self, row: int, start: int, end: int) -> None:
         """Row `row` won: its keys and values of slots start..end become the prefix of all branches."""
 
+    def keep(self, row: int) -> None:
+        """Row `row` won: its distributions are what the next forward's are compared with. Asked by some rules only."""
+
 
 @dataclass(slots=True)
 class Sight:
@@ -65,18 +78,43 @@ class Sight:
     slots: list[np.ndarray]  # per branch: its masked slots
     bounds: list[int]  # where each branch's slots begin among all, and their number
     answered: np.ndarray  # [all slots] bool: False where the answer is the remembered one
+    judges: Judges | None = None
+    told: Observation | None = None  # what the judges said, once they were asked
+    order: np.ndarray | None = None  # with judges: the window's queries among those of slots, then those of judges
+
+    @property
+    def copies(self) -> int:
+        """Superposed tokens over all rows, padding not counted."""
+        return 0 if self.window.copies is None else int((self.window.copies.kinds != PADDING).sum())
 
     def split(self, seen: Observation, remembered: Observation | None) -> list[Observation]:
         """One observation per branch, the remembered boundary prediction put in its place."""
+        if self.judges:
+            seen = seen.part(np.argsort(self.order))
+            own = np.count_nonzero(self.answered)
+            self.told = seen.part(slice(own, None))
+            return self.judges.futures(self.slots, self.parts(seen.part(slice(own)), remembered), self.told)
+        return self.parts(seen, remembered)
+
+    def opinion(self, row: int) -> tuple[np.ndarray, Observation]:
+        """The written slots of a branch that were judged, and what was said of them."""
+        about = (self.judges.rows == row) & ~np.isin(self.judges.slots, self.slots[row])
+        return self.judges.slots[about], self.told.part(about)
+
+    def parts(self, seen: Observation, remembered: Observation | None) -> list[Observation]:
         if not self.answered.all():
-            whole = Observation(*(np.empty(len(self.answered), field.dtype) for field in seen))
+            whole = Observation(*(field if field is None else np.empty(len(self.answered), field.dtype) for field in seen))
             for target, fresh, old in zip(whole, seen, remembered):
-                target[self.answered], target[~self.answered] = fresh, old
+                if target is not None:
+                    target[self.answered], target[~self.answered] = fresh, old
             seen = whole
         return [seen.part(slice(low, high)) for low, high in zip(self.bounds, self.bounds[1:])]
 
 
-def look(branches: Sequence[Branch], settings: DecodeSettings, *, shifted: bool, round_index: int) -> Sight:
+PER_QUERY = ("uniforms", "credit_tokens", "credit", "targets")  # fields of a window that have a row per query, or are None
+
+
+def look(branches: Sequence[Branch], settings: DecodeSettings, past: Past, *, shifted: bool, round_index: int) -> Sight:
     """Lay out one forward. All branches share the committed prefix and the span that is to be committed."""
     first = branches[0].canvas
     boundary = first.committed > 0 and shifted  # the row before the window predicts its first slot
@@ -91,14 +129,28 @@ def look(branches: Sequence[Branch], settings: DecodeSettings, *, shifted: bool,
     rows, slots = np.nonzero(masked)
     slots += start
     answered = slots >= first.committed + (boundary and not refresh)
-    columns, queries = ask(rows[answered], slots[answered] - shifted - start, len(branches))
+    bounds = np.searchsorted(rows, np.arange(len(branches) + 1)).tolist()
+    apart = [slots[low:high] for low, high in zip(bounds, bounds[1:])]
+    asked, wanted, copies, judges, order = rows[answered], slots[answered] - shifted - start, None, None, None
+    targets = np.zeros(len(asked), dtype=np.int64) if settings.remask != NONE else None
+    if superposes(settings):
+        copies, judges = superpose(branches, apart, settings, past, shifted=shifted)
+    elif settings.remask != NONE:
+        judges = reread(branches, start, shifted=shifted)
+    if judges:
+        behind = width if copies else 0
+        asked, wanted = np.concatenate((asked, judges.rows)), np.concatenate((wanted, judges.columns + behind))
+        order = np.argsort(asked, kind="stable")
+        asked, wanted = asked[order], wanted[order]
+        targets = None if targets is None else np.concatenate((targets, judges.targets))[order]
+    columns, queries = ask(asked, wanted, len(branches))
     uniforms = None
     if settings.temperature > 0:
         draws = np.random.default_rng((settings.seed, round_index)).random(len(first.tokens), dtype=np.float32)
         uniforms = draws[slots][answered]  # one draw per slot and round: branches see common random numbers
-    window = Window(tokens, start, ends, columns, queries, uniforms, first.prompt, first.block_size)
-    bounds = np.searchsorted(rows, np.arange(len(branches) + 1)).tolist()
-    return Sight(window, [slots[low:high] for low, high in zip(bounds, bounds[1:])], bounds, answered)
+    credit = past.credit.of(slots[answered]) if past.credit else (None, None)
+    window = Window(tokens, start, ends, columns, queries, uniforms, first.prompt, first.block_size, *credit, copies, targets)
+    return Sight(window, apart, bounds, answered, judges, order=order)
 
 
 def ask(rows: np.ndarray, wanted: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -66,14 +66,17 @@ class Encoder(nn.Module):
         return TokenCache(rows, length, self.device)
 
     def forward(
-        self, tokens: Tensor, *, start: int = 0, mask: Tensor | None = None, cache: TokenCache | None = None, columns: Tensor | None = None
-    ) -> Tensor:
+        self, tokens: Tensor, *, start: int = 0, mask: Tensor | None = None, cache: TokenCache | None = None,
+        columns: Tensor | None = None, positions: Tensor | None = None,
+    ) -> Tensor:  # fmt: skip
         """Hidden rows [B, W, hidden] of `tokens` [B, W] at positions start..start+W, the cache's prefix before them.
 
         mask: bool [B or 1, 1, 1, start + W], True = may be seen: where rows end; None: everything is seen.
         columns: [B, M] the columns that are asked for, if not all: the result is [B, M, hidden].
-        Raises ModelError for a mask that differs from query to query.
+        Raises ModelError for a mask that differs from query to query, and for positions of one's own.
         """
+        if positions is not None:
+            raise ModelError(f"{self.config.family} counts positions by itself: take a decoder without superposed copies.")
         whole = tokens if cache is None else cache.whole(tokens, start)
         if whole.shape[1] > self.config.max_positions:
             raise ValueError(f"positions up to {whole.shape[1]} exceed this model's {self.config.max_positions}")

@@ -43,9 +43,11 @@ class Network(Protocol):
         """Room for `rows` branches of `length` slots."""
 
     def __call__(
-        self, tokens: Tensor, *, start: int = 0, mask: Tensor | None = None, cache: Prefix | None = None, columns: Tensor | None = None
-    ) -> Tensor:
+        self, tokens: Tensor, *, start: int = 0, mask: Tensor | None = None, cache: Prefix | None = None,
+        columns: Tensor | None = None, positions: Tensor | None = None,
+    ) -> Tensor:  # fmt: skip
         """Hidden rows [B, W, hidden] of `tokens` [B, W] at positions start..S behind the cache's prefix.
 
         mask: bool, True = may be seen, broadcastable to [B, 1, W, S]; None: all. columns [B, M]: only these: [B, M, hidden].
+        positions [B, W]: where columns stand, if not one behind the other.
         """

@@ -19,3 +19,27 @@ def block_causal_mask(start: int, end: int, prompt: int, block_size: int, device
 def padding_mask(ends: Tensor, end: int) -> Tensor:
     """[B, 1, 1, end]: each row sees the slots before its own end."""
     return (torch.arange(end, device=ends.device) < ends[:, None])[:, None, None]
+
+
+def copies_mask(
+    originals: Tensor | None, slots: Tensor, judged: Tensor, hidden: Tensor, links: Tensor, *, start: int, ends: Tensor, end: int,
+    blocks: tuple[int, int] | None,
+) -> Tensor:  # fmt: skip
+    """[B, 1, W + E, end + E]: the window start..end as `originals` has it, blind to the E copies behind it; and the copies.
+
+    A copy at `slots` [B, E] sees the originals its place may see (blocks: prompt and block size, for block-causal
+    attention; else up to the row's end, ends [B]), but none of `hidden` [B, end] and neither that at its own place nor
+    that of `judged` [B, E]; and the copies in `links` [B, E, E]. originals: [B or 1, 1, W or 1, end], or None for all.
+    """
+    (rows, count), width, place = slots.shape, end - start, torch.arange(end, device=slots.device)
+    if blocks is None:
+        within = (place < ends[:, None])[:, None]
+    else:
+        prompt, size = blocks
+        own, other = (torch.where(each < prompt, -1, (each - prompt).div(size, rounding_mode="floor")) for each in (slots, place))
+        within = own[:, :, None] >= other
+    seen = within & ~hidden[:, None, :end] & (place != slots[:, :, None]) & (place != judged[:, :, None])
+    mask = slots.new_zeros(rows, 1, width + count, end + count, dtype=torch.bool)
+    mask[:, :, :width, :end] = True if originals is None else originals
+    mask[:, 0, width:, :end], mask[:, 0, width:, end:] = seen, links
+    return mask

@@ -49,20 +49,22 @@ class Transformer(nn.Module):
         return Cache(self.config, rows=rows, length=length, device=self.device, dtype=self.dtype, kv_heads=self.kv_heads)
 
     def forward(
-        self, tokens: Tensor, *, start: int = 0, mask: Tensor | None = None, cache: Cache | None = None, columns: Tensor | None = None
-    ) -> Tensor:
+        self, tokens: Tensor, *, start: int = 0, mask: Tensor | None = None, cache: Cache | None = None, columns: Tensor | None = None,
+        positions: Tensor | None = None,
+    ) -> Tensor:  # fmt: skip
         """Hidden rows [B, W, hidden] of `tokens` [B, W] at positions start..start+W, after the final norm.
 
         With a cache the window's keys and values are written in place and the prefix before `start` is seen too.
         mask: bool, True = may be seen, broadcastable to [B, 1, W, S]; None = everything is seen.
         columns: [B, M] the columns that are asked for, if not all: the result is [B, M, hidden], and the last
         layer, whose other rows nobody reads, computes keys and values only for them.
+        positions: [B, W] where columns stand if not one behind the other, each below max_positions.
         """
         width = tokens.shape[1]
-        if start + width > self.config.max_positions:
+        if positions is None and start + width > self.config.max_positions:
             raise ValueError(f"positions up to {start + width} exceed this model's {self.config.max_positions}")
         x = self.embed(tokens)
-        rope = self.rope(start, width, x.device, x.dtype)
+        rope = self.rope(slice(start, start + width) if positions is None else positions, x.device, x.dtype)
         bias = attention_bias(mask, self.config, x.dtype)
         stores = [cache and cache.layer(index, tokens.shape[0], start) for index in range(len(self.layers))]
         for layer, store in zip(self.layers[:-1], stores):
@@ -71,13 +73,15 @@ class Transformer(nn.Module):
             bias = attention_bias(pick_rows(mask, columns), self.config, x.dtype)
         return self.norm(self.layers[-1](x, rope, bias, stores[-1], columns))
 
-    def rope(self, start: int, width: int, device: torch.device, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-        """cos and sin [W, D] of the positions start..start+W, from a table built once per device and dtype."""
+    def rope(self, positions: slice | Tensor, device: torch.device, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+        """cos and sin [W, D], or [B, 1, W, D] of positions [B, W], from a table built once per device and dtype."""
         if (device, dtype) not in self.ropes:
             with torch.inference_mode(False):  # kept beyond this forward: training cannot use an inference tensor
                 self.ropes[device, dtype] = rope_table(self.config, device, dtype)
         cos, sin = self.ropes[device, dtype]
-        return cos[start : start + width], sin[start : start + width]
+        if isinstance(positions, slice):
+            return cos[positions], sin[positions]
+        return cos[positions][:, None], sin[positions][:, None]
 
 
 class RMSNorm(nn.Module):

@@ -16,7 +16,8 @@ from typing import Any
 
 import gradio as gr
 
-from ..decode.settings import DECODERS, DecodeSettings, SettingsError
+from ..decode.decoders import DECODERS
+from ..decode.settings import DecodeSettings, SettingsError
 from ..model.errors import ModelError
 from ..runtime.race import Race
 from ..runtime.session import Model

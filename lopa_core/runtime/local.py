@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ..decode.observation import Observation, observe
+from ..decode.observation import Credit, Observation, observe
+from ..decode.rules.registry import columns
 from ..decode.settings import DecodeSettings
 from ..decode.window import Window
 from ..model.errors import ModelError
@@ -16,8 +18,10 @@ from ..model.interface import Network, Prefix
 from ..model.mask import block_causal_mask, padding_mask
 from ..model.network import Transformer
 from ..trace.trace import TraceSpan
+from .copies import superposed
 from .device import describe
 from .graphs import Graphs
+from .remembered import Distributions
 from .static import room
 
 
@@ -43,7 +47,8 @@ class LocalEngine:
         if self.space is None:
             self.space = self.spare.pop() if self.spare else Workspace()
         self.space.make_room(self.network, rows, length, self.static)
-        self.rows, self.settings = rows, settings
+        self.rows, self.settings, self.columns = rows, settings, columns(settings)
+        self.distributions = Distributions()
         self.forbidden = None if settings.allow_mask_token else self.config.mask_id
         self.seconds_in_network = self.seconds_observing = 0.0
 
@@ -60,34 +65,64 @@ class LocalEngine:
         """Records of any device as an observation. Raises ModelError where they are not numbers."""
         if not np.isfinite(records).all():
             raise ModelError(f"The network's output is not a number in {str(self.dtype).removeprefix('torch.')}: take a wider --dtype.")
-        return Observation.unpack(records)
+        return Observation.unpack(records, self.columns)
 
     @torch.inference_mode()
     def records(self, window: Window) -> Tensor:
-        """The records [3, n] of a window, fp32, on the device that ran it, which is through with them."""
+        """The records [3 + columns, n] of a window, fp32, on the device that ran it, which is through with them."""
         watch = Stopwatch(self.device)
-        if self.space.graphs:
+        if self.space.graphs and plain(window) and not self.columns:
             records = self.space.graphs.records(window, self.settings, self.forbidden)
             watch.lap()
         else:
-            logits = self.logits(window)
+            queries = torch.from_numpy(window.queries).to(self.device)
+            logits = self.logits(window, queries)
             watch.lap()
-            uniforms = None if window.uniforms is None else torch.from_numpy(window.uniforms).to(self.device)
-            chosen = {"confidence": self.settings.confidence, "temperature": self.settings.temperature}
-            records = observe(logits, forbidden=self.forbidden, uniforms=uniforms, **chosen)
+            records = self.observed(window, queries, logits)
         in_network, observing = watch.stop()
         self.seconds_in_network += in_network
         self.seconds_observing += observing
         self.spans = [TraceSpan(0, tuple(range(len(window.tokens))), watch.began, watch.ended)]
         return records
 
-    def logits(self, window: Window) -> Tensor:
+    def logits(self, window: Window, queries: Tensor) -> Tensor:
         """[n, vocabulary], one row per query."""
         tokens = torch.from_numpy(window.tokens).to(self.device)
-        columns = torch.from_numpy(window.columns).to(self.device)
-        queries = torch.from_numpy(window.queries).to(self.device)
-        hidden = self.network(tokens, start=window.start, mask=self.mask(window), cache=self.space.cache, columns=columns)
+        asked = torch.from_numpy(window.columns).to(self.device)
+        mask, positions = self.mask(window), None
+        if window.copies:
+            tokens, positions, mask = superposed(window, tokens, mask, self.settings.attention == "block_causal")
+        cache = self.space.cache
+        hidden = self.network(tokens, start=window.start, mask=mask, cache=cache, columns=asked, positions=positions)
         return self.network.head(hidden.flatten(0, 1)[queries])
+
+    def observed(self, window: Window, queries: Tensor, logits: Tensor) -> Tensor:
+        """The records of `logits`."""
+        uniforms, targets = (None if each is None else torch.from_numpy(each).to(self.device) for each in (window.uniforms, window.targets))
+        return observe(
+            logits, confidence=self.settings.confidence, forbidden=self.forbidden, temperature=self.settings.temperature,
+            uniforms=uniforms, columns=self.columns, credit=self.credit(window), divergence=self.divergence(window, queries),
+            targets=targets,
+        )  # fmt: skip
+
+    def credit(self, window: Window) -> Credit | None:
+        if window.credit is None:
+            return None
+        tokens, credit = (torch.from_numpy(each).to(self.device) for each in (window.credit_tokens, window.credit))
+        return Credit(tokens, credit, self.settings.credit_alpha, self.settings.credit_gamma)
+
+    def divergence(self, window: Window, queries: Tensor) -> Callable[[Tensor], Tensor] | None:
+        """What compares distributions at the queries with those that were kept; None unless a rule asks."""
+        if "divergences" not in self.columns:
+            return None
+        self.asked = queries, window.columns.shape[1]
+        slots = torch.from_numpy(window.columns.flat[window.queries]).to(self.device) + window.start + self.config.shifted
+        return lambda shares: self.distributions.divergence(shares, slots)
+
+    @torch.inference_mode()
+    def keep(self, row: int) -> None:
+        queries, width = self.asked
+        self.distributions.keep(torch.nonzero(queries // width == row).squeeze(1))
 
     def commit(self, row: int, start: int, end: int) -> None:
         self.space.cache.commit(row, start, end, self.rows)
@@ -101,6 +136,11 @@ class LocalEngine:
         if window.even:
             return None
         return padding_mask(torch.from_numpy(window.ends).to(self.device), end)
+
+
+def plain(window: Window) -> bool:
+    """Whether a forward of fixed shape can answer it: no copies, no credit, no targets."""
+    return window.copies is None and window.credit is None and window.targets is None
 
 
 class Workspace:

@@ -1,4 +1,5 @@
-"""What crosses between ranks in a round: a fixed header and the records of a rank's masked slots, 12 bytes each.
+"""What crosses between ranks in a round: a fixed header and the records of a rank's masked slots, each 12 bytes and
+what the decoder's rules ask for besides (decode/columns.py).
 
 Every rank knows from the window how many records each of them has, so nothing but the bytes themselves is sent. The
 checksum is of what the rank was asked: ranks that have drifted apart are found out in the round in which they do.
@@ -8,15 +9,15 @@ from __future__ import annotations
 
 import struct
 import zlib
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import numpy as np
 
-from ..decode.window import Window
+from ..decode.window import PER_QUERY, Window
 
 FINE, FAILED = 0, 1
 HEADER = struct.Struct("<IIIIdd")  # status, cancel, checksum, unused, began, ended
-RECORD = 12  # bytes: token, probability, confidence as fp32
+PLAIN = 3  # numbers of a record, fp32: token, probability, confidence
 GRAIN = 32  # records: room grows in steps, so that ranks that disagree by a few still meet
 
 
@@ -31,10 +32,10 @@ class Header:
     ended: float = 0.0
 
 
-def room(counts: list[int]) -> int:
-    """Bytes of a packet, the same on all ranks, for the given records per rank."""
+def room(counts: list[int], width: int = PLAIN) -> int:
+    """Bytes of a packet, the same on all ranks, for the given records per rank, of `width` numbers each."""
     most = max(counts)
-    return HEADER.size + RECORD * (-(-most // GRAIN) * GRAIN)
+    return HEADER.size + 4 * width * (-(-most // GRAIN) * GRAIN)
 
 
 def write(header: Header, size: int) -> np.ndarray:
@@ -45,16 +46,18 @@ def write(header: Header, size: int) -> np.ndarray:
     return packet
 
 
-def read(packet: np.ndarray, count: int) -> tuple[Header, np.ndarray]:
-    """The header and the records [3, count] fp32 of a packet."""
+def read(packet: np.ndarray, count: int, width: int = PLAIN) -> tuple[Header, np.ndarray]:
+    """The header and the records [width, count] fp32 of a packet."""
     status, cancel, checksum, _, began, ended = HEADER.unpack(packet[: HEADER.size].tobytes())
-    records = packet[HEADER.size : HEADER.size + RECORD * count].view(np.float32).reshape(3, count)
+    records = packet[HEADER.size : HEADER.size + 4 * width * count].view(np.float32).reshape(width, count)
     return Header(status, bool(cancel), checksum, began, ended), records
 
 
 def checksum(window: Window) -> int:
     """Of everything a window asks."""
     told = zlib.crc32(np.int64([window.start, window.prompt, window.block_size]).tobytes())
-    for part in (window.tokens, window.ends, window.columns, window.queries, window.uniforms):
+    for part in (window.tokens, window.ends, window.columns, window.queries, *(getattr(window, name) for name in PER_QUERY)):
         told = zlib.crc32(b"-" if part is None else part.tobytes(), told)
+    for part in astuple(window.copies) if window.copies else ():
+        told = zlib.crc32(part.tobytes(), told)
     return told

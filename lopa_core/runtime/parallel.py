@@ -18,8 +18,9 @@ import torch.distributed as dist
 from torch import Tensor
 
 from ..decode.observation import Observation
-from ..decode.settings import DecodeSettings
-from ..decode.window import Window
+from ..decode.rules.registry import columns
+from ..decode.settings import DecodeSettings, SettingsError
+from ..decode.window import PER_QUERY, Window
 from ..trace.trace import TraceSpan
 from . import packet
 from .local import LocalEngine
@@ -70,8 +71,14 @@ class ParallelEngine:
         self.unopened: Exception | None = None
 
     def open(self, rows: int, length: int, settings: DecodeSettings) -> None:
-        """An error in it, such as no room for the cache, is told in the first round, when the others listen."""
+        """An error in it, such as no room for the cache, is told in the first round, when the others listen.
+
+        Raises SettingsError, on all ranks, where a rule needs the winner's distributions and other ranks may have them.
+        """
+        if "divergences" in columns(settings) and rows > 1 and self.ranks > self.tensor:
+            raise SettingsError(f"Selection {settings.selection} with lookahead branches needs all of them on one device: take --ranks 0.")
         self.settings, self.clock = settings, 0.0
+        self.width = packet.PLAIN + len(columns(settings))
         self.seconds_in_network = 0.0
         try:
             self.local.open(-(-rows // (self.ranks // self.tensor)), length, settings)
@@ -89,7 +96,7 @@ class ParallelEngine:
         counts = [
             0 if rank % self.tensor else parts[rank // self.tensor].stop - parts[rank // self.tensor].start for rank in range(self.ranks)
         ]
-        mine, error = self.run(window, packet.room(counts), began)
+        mine, error = self.run(window, packet.room(counts, self.width), began)
         headers, records = self.exchange(mine, counts)
         self.agree(headers, error)
         self.measure(headers, began)
@@ -124,7 +131,7 @@ class ParallelEngine:
         dist.all_gather(list(everybodys), mine, group=self.group)
         self.bytes_sent += len(mine)
         packets = everybodys.cpu().numpy()
-        told = [packet.read(each, count) for each, count in zip(packets, counts)]
+        told = [packet.read(each, count, self.width) for each, count in zip(packets, counts)]
         return [header for header, _ in told], [records for _, records in told]
 
     def agree(self, headers: list[Header], error: Exception | None) -> None:
@@ -150,6 +157,12 @@ class ParallelEngine:
         slowest = max(header.ended for header in headers)
         self.seconds_in_network += slowest
         self.clock += slowest  # the same on all ranks, unlike their own clocks
+
+    def keep(self, row: int) -> None:
+        """Only where all branches are one team's."""
+        low, high = self.teams[self.team]
+        if low <= row < high:
+            self.local.keep(row - low)
 
     @in_step()
     @torch.inference_mode()
@@ -182,9 +195,11 @@ def cut(window: Window, low: int, high: int) -> Window:
     """The part of a window that branches low..high are."""
     width = window.columns.shape[1]
     asked = between(window, low, high)
+    present = [name for name in PER_QUERY if getattr(window, name) is not None]
     return replace(
         window, tokens=window.tokens[low:high], ends=window.ends[low:high], columns=window.columns[low:high],
-        queries=window.queries[asked] - low * width, uniforms=None if window.uniforms is None else window.uniforms[asked],
+        queries=window.queries[asked] - low * width, **{name: getattr(window, name)[asked] for name in present},
+        copies=window.copies and window.copies.part(slice(low, high)),
     )  # fmt: skip
 
 

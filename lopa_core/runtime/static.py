@@ -109,7 +109,7 @@ class StaticStep:
         """Hidden rows [B, M, hidden] at `columns`, as Transformer.forward computes them."""
         network, config = self.network, self.network.config
         x = network.embed(tokens)
-        cos, sin = network.rope(0, config.max_positions, x.device, x.dtype)
+        cos, sin = network.rope(slice(0, config.max_positions), x.device, x.dtype)
         places = slots.clamp(max=config.max_positions - 1)  # of padding behind the last position: nobody sees it
         rope = cos.index_select(0, places), sin.index_select(0, places)
         bias = attention_bias(mask, config, x.dtype)

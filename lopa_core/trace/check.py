@@ -44,7 +44,7 @@ def check(trace: Trace) -> None:
 
 def check_settings(trace: Trace) -> None:
     """The settings are shown, and the canvas is laid out in their blocks."""
-    if len(trace.settings) > 60 or not all(isinstance(value, (str, int, float, type(None))) for value in trace.settings.values()):
+    if len(trace.settings) > 120 or not all(isinstance(value, (str, int, float, type(None))) for value in trace.settings.values()):
         raise TraceError("The settings are not a list of plain values.")
     finite([value for value in trace.settings.values() if isinstance(value, float)], "The settings")
     size = whole(trace, "block_size", 1)
@@ -82,6 +82,8 @@ def check_round(index: int, each: TraceRound, slots: int, devices: int) -> None:
     seen = each.best.seen
     if seen is None or any(not 0 <= i < len(seen.slots) for i in each.filled):
         raise TraceError(f"Round {index} fills a slot that its winner did not look at.")
+    if not 0 <= each.copies < HIGHEST_ID:
+        raise TraceError(f"Round {index} has {each.copies} copies.")
     finite([each.seconds, each.network_seconds], f"Round {index}")
     for span in each.spans:
         finite([span.start, span.end], f"Round {index}")
@@ -93,9 +95,13 @@ def check_branch(index: int, branch: TraceBranch, slots: int) -> None:
     tried = (branch.slot, branch.token, branch.probability)
     if None in tried and tried != (None, None, None):
         raise TraceError(f"Round {index} has a lookahead without a slot, a token or a probability.")
+    if branch.more and branch.slot is None:
+        raise TraceError(f"Round {index} has an anchor that tries a token.")
+    if len(branch.more) > slots:
+        raise TraceError(f"Round {index} has a branch that tries {len(branch.more)} tokens in {slots} slots.")
     finite([branch.score, branch.probability or 0.0], f"Round {index}")
     if branch.slot is not None:
-        check_seen(index, TraceSeen((branch.slot,), (branch.token,), (branch.probability,)), slots)
+        check_seen(index, TraceSeen(*zip((branch.slot, branch.token, branch.probability), *branch.more)), slots)
     if branch.seen:
         check_seen(index, branch.seen, slots)
         if branch.masks_left != len(branch.seen.slots):
@@ -114,13 +120,19 @@ def check_seen(index: int, seen: TraceSeen, slots: int) -> None:
 
 
 def check_commits(trace: Trace) -> None:
-    """Every slot is written once, with the token that stands there at the end."""
-    written: set[int] = set()
+    """Only masks are written and only what is written is taken back; what stands at the end is what was written last."""
+    standing: dict[int, tuple[int, int]] = {}
     for index, each in enumerate(trace.rounds):
         for slot, token, _ in each.committed:
-            if slot in written or trace.tokens[slot : slot + 1] != (token,):
-                raise TraceError(f"Round {index} writes slot {slot}, which is written twice or ends with another token.")
-            written.add(slot)
+            if slot in standing:
+                raise TraceError(f"Round {index} writes slot {slot}, which is written already.")
+            standing[slot] = index, token
+        for slot in each.taken:
+            if standing.pop(slot, None) is None:
+                raise TraceError(f"Round {index} takes back slot {slot}, where nothing is written.")
+    for slot, (index, token) in standing.items():
+        if trace.tokens[slot : slot + 1] != (token,):
+            raise TraceError(f"Round {index} writes slot {slot}, which ends with another token.")
 
 
 def ids(tokens: Iterable[int], where: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 
 from .trace import Trace
 
@@ -11,11 +11,13 @@ DEFINITIONS = {
     "rounds": "forward passes: all branches of a round are one batched forward",
     "branch_forwards": "rows run: branches summed over the rounds",
     "tokens": "generated tokens up to and including the first end-of-text; masked slots are not tokens",
-    "slots_written": "all slots decided, also those behind the end of the text",
+    "slots_written": "all slots decided, also those behind the end of the text; one taken back and written again counts twice",
     "tpf": "tokens / rounds",
     "seconds": "on the decode's own clock, from the first round's start to the last one's end, after a warm-up",
     "tokens_per_second": "tokens / seconds",
     "network_share": "share of the seconds inside the network's forward",
+    "extra_tokens": "superposed copies read beyond the windows, over all rows and rounds",
+    "taken_back": "slots that were written and became masks again",
 }
 
 
@@ -29,6 +31,8 @@ class Metrics:
     slots_written: int
     seconds: float
     network_seconds: float
+    extra_tokens: int = 0
+    taken_back: int = 0
 
     @property
     def tpf(self) -> float:
@@ -56,6 +60,8 @@ def measure(trace: Trace) -> Metrics:
         slots_written=sum(len(each.committed) for each in trace.rounds),
         seconds=trace.rounds[-1].seconds if trace.rounds else 0.0,
         network_seconds=sum(each.network_seconds for each in trace.rounds),
+        extra_tokens=sum(each.copies for each in trace.rounds),
+        taken_back=sum(len(each.taken) for each in trace.rounds),
     )
 
 
@@ -66,13 +72,15 @@ def progress(trace: Trace) -> list[tuple[int, float]]:
     for each in trace.rounds:
         for slot, token, _ in each.committed:
             tokens[slot] = token
+        for slot in each.taken:
+            tokens[slot] = trace.mask_id
         told.append((tokens_to_eos(tokens, trace.eos_id, trace.mask_id), each.seconds))
     return told
 
 
 def total(metrics: Iterable[Metrics]) -> Metrics:
     """Sums, so that ratios are sums over sums."""
-    rows = [(m.rounds, m.branch_forwards, m.tokens, m.slots_written, m.seconds, m.network_seconds) for m in metrics]
+    rows = [astuple(each) for each in metrics]
     return Metrics(*(sum(column) for column in zip(*rows))) if rows else Metrics(0, 0, 0, 0, 0.0, 0.0)
 
 

@@ -45,6 +45,8 @@ class Tape:
         self.tokens += [self.config.mask_id] * (happened.end - len(self.tokens))
         for slot, token, _ in happened.committed:
             self.tokens[slot] = token
+        for slot in happened.taken:
+            self.tokens[slot] = self.config.mask_id
         for branch in happened.branches:
             self.seen.update(branch.seen.tokens)
 
@@ -129,12 +131,14 @@ def flatten(happened: Round, prompt: int, seconds: float, network_seconds: float
         seconds=round(seconds, 6),
         network_seconds=round(network_seconds, 6),
         spans=tuple(spans),
+        taken=tuple((happened.taken - prompt).tolist()),
+        copies=happened.copies,
     )
 
 
 def flat_branch(each: Scored, prompt: int) -> TraceBranch:
-    tried = each.tried and (each.tried.slot - prompt, each.tried.token, round(each.tried.probability, 4))
+    tried, *more = [(one.slot - prompt, one.token, round(one.probability, 4)) for one in (each.tried, *each.more) if one] or [()]
     # of a float64, which prints the four digits it is rounded to
     probabilities = each.seen.probabilities.astype(float).round(4).tolist()
     seen = TraceSeen(tuple((each.slots - prompt).tolist()), tuple(each.seen.tokens.tolist()), tuple(probabilities))
-    return TraceBranch(round(each.score, 6), each.masks_left, seen, *(tried or ()))
+    return TraceBranch(round(each.score, 6), each.masks_left, seen, *tried, **({"more": tuple(more)} if more else {}))

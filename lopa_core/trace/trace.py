@@ -22,6 +22,8 @@ class TraceSeen:
 class TraceBranch:
     """One branch of a round. slot, token, probability: what a lookahead tried; None for the anchor.
 
+    more: (slot, token, probability) of what it tried besides: a draft of several tokens.
+
     seen is None only for the losers of a trace of version 1, which did not record them.
     """
 
@@ -31,6 +33,7 @@ class TraceBranch:
     slot: int | None = None
     token: int | None = None
     probability: float | None = None
+    more: tuple[tuple[int, int, float], ...] = ()
 
     @property
     def anchor(self) -> bool:
@@ -53,7 +56,8 @@ class TraceRound:
 
     branches: lookaheads as spawned, the anchor last. filled: indices into the winner's slots that were written.
     start, end: window of slots read (start can be negative: the prompt's end). seconds: when the round was over;
-    network_seconds: time inside the network during it; spans: which device worked when.
+    network_seconds: time inside the network during it; spans: which device worked when. taken: slots written earlier
+    that became masks again; copies: superposed tokens read beyond the windows, over all rows.
     """
 
     branches: tuple[TraceBranch, ...]
@@ -64,6 +68,8 @@ class TraceRound:
     seconds: float
     network_seconds: float
     spans: tuple[TraceSpan, ...] = ()
+    taken: tuple[int, ...] = ()
+    copies: int = 0
 
     @property
     def best(self) -> TraceBranch:
@@ -72,16 +78,21 @@ class TraceRound:
 
     @property
     def brought(self) -> TraceBranch | None:
-        """The winning lookahead, whose tried token is committed in this round; None if the anchor won."""
+        """The winning lookahead, whose tried tokens are committed in this round; None if the anchor won."""
         return None if self.best.anchor else self.best
 
     @property
     def committed(self) -> tuple[tuple[int, int, float], ...]:
-        """(slot, token, probability) of every token committed in this round, the lookahead's first."""
+        """(slot, token, probability) of every token committed in this round, those that the lookahead brought first."""
         seen = self.best.seen
         filled = tuple((seen.slots[i], seen.tokens[i], seen.probabilities[i]) for i in self.filled)
         brought = self.brought
-        return filled if brought is None else ((brought.slot, brought.token, brought.probability), *filled)
+        return filled if brought is None else ((brought.slot, brought.token, brought.probability), *brought.more, *filled)
+
+    @property
+    def brought_count(self) -> int:
+        """Tokens that the winning lookahead brought."""
+        return 0 if self.brought is None else 1 + len(self.brought.more)
 
     @property
     def written(self) -> frozenset[tuple[int, int]]:

@@ -1,13 +1,14 @@
 """Older trace files made into the newest version, step by step, as plain JSON data before it is checked.
 
 Version 1 (2026-11) recorded the predictions of each round's winner only, no devices and no whole-sequence texts.
+Version 2 (2026-11) knew neither slots that were taken back nor drafts of several tokens nor superposed copies.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-VERSION = 2
+VERSION = 3
 SEEN = ("slots", "tokens", "probabilities")
 
 
@@ -18,6 +19,8 @@ def upgrade(raw: dict[str, Any]) -> dict[str, Any]:
     """
     if raw["version"] == 1:
         raw = raw | {"version": 2, "traces": [trace_to_2(trace) for trace in raw["traces"]]}
+    if raw["version"] == 2:
+        raw = raw | {"version": 3}  # what is new was never there
     return raw
 
 

@@ -134,6 +134,6 @@ def written(trace: Trace) -> dict[int, str]:
     told = {}
     for number, each in enumerate(trace.rounds, 1):
         for index, (slot, token, probability) in enumerate(each.committed):
-            by = ", by a lookahead" if each.brought is not None and index == 0 else ""
+            by = ", by a lookahead" if index < each.brought_count else ""
             told[slot] = f"{piece(trace, token)} in pass {number} at {probability:.0%}{by}"
     return told

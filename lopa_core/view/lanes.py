@@ -8,7 +8,12 @@ from html import escape
 
 from ..trace.trace import Trace
 
-TITLES = {"vanilla": "One token per pass", "confidence": "Confidence decoding", "lopa": "LoPA", "lopa-paper": "LoPA, as published"}
+TITLES = {
+    "vanilla": "One token per pass", "confidence": "Confidence decoding", "lopa": "LoPA", "lopa-paper": "LoPA, as published",
+    "adaptive-lopa": "LoPA, adaptive", "lopa+leap": "LoPA with LEAP", "leap": "LEAP", "factor": "Fast-dLLM factor",
+    "entropy-bound": "Entropy bound", "klass": "KLASS", "credit": "CreditDecoding", "local-leap": "LocalLeap", "prophet": "Prophet",
+    "freedave": "FreeDave", "freedave++": "FreeDave++", "wino": "WINO", "saber": "Saber", "ripple-pivot": "Ripple-Pivot",
+}  # fmt: skip
 WHAT_IF = "What if"
 # mid-tones that stand out on white and on near-black; the style sheet has the same accents
 ACCENTS = {"baseline": "#5b80bd", "lopa": "#db7b0e", "whatif": "#8a63c9", "other": "#2f9e8f"}

@@ -16,7 +16,7 @@ def marks(lane: Lane, room: float, legend: dict[str, bool]) -> list[Plain]:
     told: dict[str, list[tuple[int, int, str]]] = {FILLED: [], BROUGHT: []}
     for number, each in enumerate(lane.trace.rounds, 1):
         for index, (slot, token, probability) in enumerate(each.committed):
-            name = BROUGHT if each.brought is not None and index == 0 else FILLED
+            name = BROUGHT if index < each.brought_count else FILLED
             told[name].append((number, slot + 1, f"{escape(piece(lane.trace, token))} {probability:.0%}"))
     size = round(min(8.0, max(2.5, 0.95 * room)), 1)
     dot = {"symbol": "circle", "size": size, "color": lane.accent}

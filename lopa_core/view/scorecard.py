@@ -18,13 +18,15 @@ from .lanes import TITLES, Lane, lanes, looks_ahead, pair
 LABELS = {
     "rounds": "Forward passes", "branch_forwards": "Branch-forwards", "tokens": "Tokens", "slots_written": "Slots written",
     "tpf": "Tokens per forward pass (TPF)", "seconds": "Seconds", "tokens_per_second": "Tokens per second",
-    "network_share": "Time in the network",
+    "network_share": "Time in the network", "extra_tokens": "Superposed tokens", "taken_back": "Tokens taken back",
 }  # fmt: skip
 # how a number is written, and which is better; None where more or less is no merit
 FORMS: dict[str, tuple[str, Callable | None]] = {
     "rounds": ("{:d}", min), "branch_forwards": ("{:d}", None), "tokens": ("{:d}", None), "tpf": ("{:.2f}", max),
     "seconds": ("{:.2f}", min), "tokens_per_second": ("{:.0f}", max), "network_share": ("{:.0%}", None),
+    "extra_tokens": ("{:d}", None), "taken_back": ("{:d}", None),
 }  # fmt: skip
+RARE = ("extra_tokens", "taken_back")  # shown only where there are any
 
 
 def scorecard(traces: Sequence[Trace], known: Problem | None) -> dict[str, Any]:
@@ -66,8 +68,9 @@ def inside(lane: Lane) -> str:
 def rows(shown: Sequence[Lane]) -> list[dict[str, Any]]:
     """The measured lines. Only lanes that have ended can be better than others."""
     measured = [measure(lane.trace) for lane in shown]
+    forms = {name: form for name, form in FORMS.items() if name not in RARE or any(getattr(each, name) for each in measured)}
     ended = [lane.index for lane in shown if lane.trace.reason != "stopped"]
-    return [row(LABELS[name], [getattr(each, name) for each in measured], ended, *form) for name, form in FORMS.items()]
+    return [row(LABELS[name], [getattr(each, name) for each in measured], ended, *form) for name, form in forms.items()]
 
 
 def row(label: str, values: Sequence[float], ended: Sequence[int], form: str, best: Callable | None) -> dict[str, Any]:

@@ -26,7 +26,7 @@ def tokens_figure(traces: Sequence[Trace]) -> Figure:
 
 def committed_per_pass(trace: Trace) -> list[tuple[int, int]]:
     """(tokens filled, tokens brought by the winning lookahead) of every forward pass."""
-    return [(len(each.filled), int(each.brought is not None)) for each in trace.rounds]
+    return [(len(each.filled), each.brought_count) for each in trace.rounds]
 
 
 def bars_plot(shown: Sequence[Lane], counts: Sequence[list[tuple[int, int]]]) -> Plain:

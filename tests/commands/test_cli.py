@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from lopa_core.__main__ import COMMANDS, main
+from lopa_core.decode.decoders import DECODERS
 from lopa_core.page.gallery import REPLAYS
 from lopa_core.trace.files import read
 
@@ -207,3 +208,15 @@ def test_bench_step_stands_beside_the_roofline(capsys):
         assert each["ratio"] == pytest.approx(each["milliseconds"] / each["floor"]) and 0 <= each["host_share"] < 1
     code, _, err = call(capsys, "bench-step", "--rows", "0")
     assert code == 2 and "--rows takes whole numbers" in err
+
+
+def test_bench_of_all_decoders_leaves_a_report(capsys, tmp_path):
+    path = tmp_path / "bench.json"
+    flags = ["--limit", "1", "--max-new-tokens", "32", "--lookahead", "2"]
+    got = call_json(capsys, "bench", "--decoders", "all", *flags, "--out", path)
+    assert json.loads(path.read_text()) == got
+    rows = {row["decoder"]: row for row in got["results"]}
+    assert rows.keys() == DECODERS.keys()
+    assert rows["leap"]["extra_tokens"] > 0 == rows["confidence"]["extra_tokens"]
+    assert rows["vanilla"]["changes"] == {"selection": "one", "lookahead": 0, "tau_add": 1.0, "tau_act": 1.0}
+    assert call(capsys, "compare", "--prompt", "hi", "--decoders", "all")[0] == 2  # eight lanes can be shown

@@ -16,6 +16,9 @@ VARIANTS = {
     "block causal": {"attention": "block_causal"},
     "remembered boundary": {"refresh_boundary": False},
     "sampled": {"temperature": 0.8, "seed": 4},
+    "LEAP": {"selection": "leap", "leap_eta": 0.05, "leap_tau": 0.3},
+    "LEAP, block causal": {"selection": "leap", "leap_eta": 0.05, "leap_tau": 0.3, "attention": "block_causal"},
+    "credit": {"credit_alpha": 0.7},
     "one by one": {"selection": "one"},
     "official choices": {"stop_at_eos": False, "allow_mask_token": True, "refresh_boundary": False, "duplicate_anchor": True},
 }

@@ -10,7 +10,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from lopa_core.decode.canvas import Canvas
-from lopa_core.decode.settings import ATTENTIONS, CONFIDENCES, SELECTIONS, DecodeSettings
+from lopa_core.decode.settings import ATTENTIONS, CONFIDENCES, DecodeSettings
 from lopa_core.model.errors import ModelError
 from lopa_core.runtime.local import LocalEngine
 
@@ -28,7 +28,7 @@ def chosen_settings(draw, **fixed):
         block_size=size, max_new_tokens=size * draw(st.integers(1, 4)), lookahead=draw(st.integers(0, 5)),
         tau_add=draw(shares), tau_act=draw(shares), tau_conf=draw(shares), confidence_floor=draw(shares),
         score_tail_fraction=draw(shares), score_creation_weight=draw(shares),
-        selection=draw(st.sampled_from(SELECTIONS)), attention=draw(st.sampled_from(ATTENTIONS)),
+        selection=draw(st.sampled_from(["threshold", "one"])), attention=draw(st.sampled_from(ATTENTIONS)),
         temperature=draw(st.sampled_from([0.0, 1.0])), stop_at_eos=draw(st.booleans()),
         refresh_boundary=draw(st.booleans()), duplicate_anchor=draw(st.booleans()),
     )  # fmt: skip

@@ -5,8 +5,8 @@ import pytest
 
 from lopa_core.decode.canvas import Canvas
 from lopa_core.decode.observation import Observation
-from lopa_core.decode.select import RULES, one, threshold
-from lopa_core.decode.settings import SELECTIONS, DecodeSettings
+from lopa_core.decode.rules.plain import one, threshold
+from lopa_core.decode.settings import DecodeSettings
 
 
 def canvas(fully_active=(True, False, False)):
@@ -25,11 +25,7 @@ SLOTS = np.arange(2, 8)
 
 
 def pick(rule, said, tau_conf=0.9, slots=SLOTS, fully_active=(True, False, False)):
-    return rule(canvas(fully_active), slots, said, tau_conf).tolist()
-
-
-def test_every_selection_has_a_rule():
-    assert set(RULES) == set(SELECTIONS)
+    return rule(canvas(fully_active), slots, said, DecodeSettings(tau_conf=tau_conf)).tolist()
 
 
 def test_threshold_takes_all_above_it_in_every_block():

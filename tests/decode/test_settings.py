@@ -6,7 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from lopa_core.decode.settings import DECODERS, DecodeSettings, SettingsError
+from lopa_core.decode.decoders import DECODERS
+from lopa_core.decode.settings import DecodeSettings, SettingsError
 
 from ..helpers.decoding import FakeEngine, run, scattered
 

@@ -13,7 +13,7 @@ from lopa_core.decode.loop import decode
 from lopa_core.decode.observation import Observation
 from lopa_core.decode.round import Outcome, Round
 from lopa_core.decode.settings import DecodeSettings
-from lopa_core.decode.window import Engine, Window
+from lopa_core.decode.window import PER_QUERY, Engine, Window
 from lopa_core.model.encoder import TokenCache
 from lopa_core.model.family import ModelConfig, parse_config
 from lopa_core.runtime.local import LocalEngine
@@ -103,15 +103,17 @@ class SerialEngine:
 
     def forward(self, window: Window) -> Observation:
         parts = [engine.forward(self.alone(window, row)) for row, engine in enumerate(self.engines[: len(window.tokens)])]
-        return Observation(*map(np.concatenate, zip(*parts)))
+        return Observation.join(parts)
 
     def alone(self, window: Window, row: int) -> Window:
         mine = window.queries // window.columns.shape[1] == row
-        columns = window.columns.reshape(-1)[window.queries[mine]]
+        columns, width = window.columns.reshape(-1)[window.queries[mine]], window.ends[row] - window.start
+        columns = np.where(columns < window.tokens.shape[1], columns, columns - window.tokens.shape[1] + width)  # copies follow the window
         return replace(
-            window, tokens=window.tokens[row : row + 1, : window.ends[row] - window.start], ends=window.ends[row : row + 1],
+            window, tokens=window.tokens[row : row + 1, :width], ends=window.ends[row : row + 1],
             columns=columns[None] if len(columns) else np.zeros((1, 1), dtype=np.int64), queries=np.arange(len(columns)),
-            uniforms=None if window.uniforms is None else window.uniforms[mine],
+            copies=window.copies and window.copies.part(slice(row, row + 1)),
+            **{name: getattr(window, name)[mine] for name in PER_QUERY if getattr(window, name) is not None},
         )  # fmt: skip
 
     def commit(self, row: int, start: int, end: int) -> None:

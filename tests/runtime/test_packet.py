@@ -11,7 +11,7 @@ import torch
 from lopa_core.decode.window import Window, ask
 from lopa_core.model.cache import Cache
 from lopa_core.model.family import parse_config
-from lopa_core.runtime.packet import FAILED, GRAIN, HEADER, RECORD, Header, checksum, read, room, write
+from lopa_core.runtime.packet import FAILED, GRAIN, HEADER, PLAIN, Header, checksum, read, room, write
 from lopa_core.runtime.parallel import between, cut, split
 
 from ..helpers.models import dream_config
@@ -54,14 +54,15 @@ def test_a_window_without_draws_is_cut_into_such(window):
     assert cut(replace(window, uniforms=None), 2, 4).uniforms is None
 
 
+@pytest.mark.parametrize("width", (PLAIN, PLAIN + 2))
 @pytest.mark.parametrize("count", (0, 1, GRAIN, GRAIN + 1, 512))
-def test_what_is_written_is_read(count):
+def test_what_is_written_is_read(count, width):
     header = Header(FAILED, True, 0xFEDCBA98, 0.25, 1.5)
-    records = np.random.default_rng(count).random((3, count), dtype=np.float32)
-    size = room([0, count, count // 2])
+    records = np.random.default_rng(count).random((width, count), dtype=np.float32)
+    size = room([0, count, count // 2], width)
     packet = write(header, size)
-    packet[HEADER.size : HEADER.size + RECORD * count] = records.reshape(-1).view(np.uint8)
-    told, got = read(packet, count)
+    packet[HEADER.size : HEADER.size + 4 * width * count] = records.reshape(-1).view(np.uint8)
+    told, got = read(packet, count, width)
     assert told == header and np.array_equal(got, records)
     assert read(write(Header(), size), 0)[0] == Header()
 

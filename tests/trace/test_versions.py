@@ -31,7 +31,7 @@ def test_what_version_1_did_not_record_is_missing():
 def test_what_was_read_is_written_in_the_newest_version():
     old = files.read(OLD)
     assert files.loads(files.dumps(old)) == old
-    assert json.loads(files.dumps(old))["version"] == 2
+    assert json.loads(files.dumps(old))["version"] == 3
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ class Track {
     this.token = new Int32Array(lane.slots).fill(-1);
     this.chance = new Float64Array(lane.slots);
     this.brought = new Uint8Array(lane.slots);
+    this.lives = new Map(); // slot: what stood there and when, of slots that became masks again
     this.read(lane);
   }
 
@@ -35,14 +36,44 @@ class Track {
       this.chance[slot] = chance;
       if (token === this.lane.eos_id) end = Math.min(end, slot);
     };
-    if (best.slot !== null) {
-      commit(best.slot, best.token, best.probability);
-      this.brought[best.slot] = 1;
-    }
+    this.turn(NEVER - 1); // what is added follows what stood last
+    const brought = best.slot === null ? [] : [[best.slot, best.token, best.probability], ...best.more];
+    for (const each of brought) commit(...each);
     for (const i of round.filled) commit(best.seen.slots[i], best.seen.tokens[i], best.seen.probabilities[i]);
+    for (const slot of this.lives.keys()) this.brought[slot] &= this.round[slot] !== index;
+    for (const [slot] of brought) this.brought[slot] = 1;
+    for (const slot of this.lives.keys()) if (this.round[slot] === index) this.live(slot, index);
+    for (const slot of round.taken) this.take(slot, index);
+    if (round.taken.includes(end)) end = Math.min(NEVER, ...this.standing(this.lane.eos_id));
     this.seconds.push(round.seconds);
-    this.filled.push(this.filled[index] + round.filled.length + (best.slot === null ? 0 : 1));
+    this.filled.push(this.filled[index] + round.filled.length + brought.length - round.taken.length);
     this.ends.push(end);
+  }
+
+  // Slots where `token` stands after all rounds.
+  standing(token) {
+    return [...this.round.keys()].filter((slot) => this.round[slot] < NEVER && this.token[slot] === token);
+  }
+
+  live(slot, from) {
+    const life = { from, until: NEVER, token: this.token[slot], chance: this.chance[slot], brought: this.brought[slot] };
+    this.lives.set(slot, [...(this.lives.get(slot) ?? []), life]);
+  }
+
+  // A slot becomes a mask again with round `index`.
+  take(slot, index) {
+    if (!this.lives.has(slot)) this.live(slot, this.round[slot]);
+    this.lives.get(slot).at(-1).until = index;
+    this.round[slot] = NEVER;
+  }
+
+  // Makes round, token, chance and brought those of the first n rounds, for slots that became masks again.
+  turn(n) {
+    for (const [slot, lives] of this.lives) {
+      const life = lives.find(({ from, until }) => from < n && n <= until);
+      this.round[slot] = life ? life.from : NEVER;
+      if (life) [this.token[slot], this.chance[slot], this.brought[slot]] = [life.token, life.chance, life.brought];
+    }
   }
 
   // Several tokens may be one character: its text stands at the last of them, once all are committed (`whole`).
@@ -74,7 +105,7 @@ class Track {
 
   // The text of a committed slot.
   text(slot, n) {
-    if (this.whole[slot] >= n) return this.words.alone(this.token[slot]);
+    if (this.whole[slot] >= n || (this.lives.has(slot) && this.token[slot] !== this.lane.tokens[slot])) return this.words.alone(this.token[slot]);
     return this.last[slot] === slot ? this.readAs[slot] : '';
   }
 

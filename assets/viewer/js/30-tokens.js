@@ -68,11 +68,13 @@ class Tokens {
   paint(view) {
     this.view = view;
     const { track, guesses } = this;
-    const { n, seen, tried = -1, filled = [], fresh = -1 } = view;
+    const { n, seen, tried = -1, more = [], filled = [], fresh = -1 } = view;
+    track.turn(n);
     const end = track.ends[n];
     guesses.fill(-1);
     if (seen) for (let i = 0; i < seen.slots.length; i += 1) guesses[seen.slots[i]] = seen.tokens[i];
     const filling = new Set(filled.map((i) => seen.slots[i]));
+    const draft = new Map(more.map(([slot, token]) => [slot, token]));
     for (let slot = 0; slot < guesses.length; slot += 1) {
       const base = (this.blocks[slot] && LOOKS.block) | (slot > end && LOOKS.after);
       const guess = guesses[slot];
@@ -80,10 +82,10 @@ class Tokens {
         const special = track.words.special(track.token[slot]) && LOOKS.special;
         const now = track.round[slot] === fresh && LOOKS.now;
         this.write(slot, base | LOOKS.done | special | now | (track.brought[slot] && LOOKS.brought), track.text(slot, n), track.round[slot]);
-      } else if (slot === tried || filling.has(slot)) {
-        const token = slot === tried ? view.token : guess;
+      } else if (slot === tried || draft.has(slot) || filling.has(slot)) {
+        const token = slot === tried ? view.token : draft.get(slot) ?? guess;
         const special = track.words.special(token) && LOOKS.special;
-        this.write(slot, base | LOOKS.done | special | (slot === tried ? LOOKS.tried : LOOKS.now), track.words.alone(token), n);
+        this.write(slot, base | LOOKS.done | special | (filling.has(slot) ? LOOKS.now : LOOKS.tried), track.words.alone(token), n);
       } else if (guess >= 0) {
         this.write(slot, base | LOOKS.ghost | (track.words.special(guess) && LOOKS.special), track.words.alone(guess), -1);
       } else this.write(slot, base | LOOKS.mask, '·', -1);
@@ -150,6 +152,7 @@ class Tokens {
   tell(slot) {
     const { track } = this;
     const { n, seen, tried } = this.view;
+    track.turn(n);
     const place = ['slot', String(slot + 1)];
     const chance = (value) => ['probability', value.toFixed(3)];
     if (track.round[slot] < n) {

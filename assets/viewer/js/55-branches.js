@@ -81,7 +81,7 @@ class Panel {
     const won = this.branch === round.winner;
     this.canvas.paint({
       n: this.round, round: this.round, name: branchName(round, this.branch), seen: branch.seen,
-      tried: branch.slot ?? -1, token: branch.token, chance: branch.probability, filled: won ? round.filled : [],
+      tried: branch.slot ?? -1, token: branch.token, chance: branch.probability, more: branch.more, filled: won ? round.filled : [],
     });
     this.unseen.hidden = branch.seen !== null;
     this.drawFacts(track, round, branch, won);

@@ -1,0 +1,26 @@
+"""Which rules do not go together, each with the reason."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .parameters import SettingsError
+from .rules.registry import NONE, SELECTIONS
+
+if TYPE_CHECKING:
+    from .settings import DecodeSettings
+
+
+def check_combination(chosen: DecodeSettings) -> None:
+    """Raise SettingsError where parts of a decoder contradict each other."""
+    if chosen.temperature and SELECTIONS[chosen.selection].greedy:
+        raise SettingsError(f"Selection {chosen.selection} compares predictions, so it takes temperature 0, not {chosen.temperature:g}.")
+    if chosen.branching == "draft":
+        if chosen.temperature:
+            raise SettingsError(f"Drafts are verified against the best tokens, so they take temperature 0, not {chosen.temperature:g}.")
+        if "divergences" in SELECTIONS[chosen.selection].columns:
+            raise SettingsError(f"Drafts need a rule that judges every branch; selection {chosen.selection} knows the winner's past alone.")
+    if chosen.remask != NONE and (chosen.lookahead or chosen.temperature):
+        raise SettingsError(f"Re-masking ({chosen.remask}) doubts the tokens of one canvas: it takes lookahead 0 and temperature 0.")
+    if chosen.duplicate_anchor and chosen.branching != "lookahead":
+        raise SettingsError(f"duplicate_anchor belongs to the official LoPA, branching lookahead, not to {chosen.branching}.")

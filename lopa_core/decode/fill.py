@@ -1,0 +1,29 @@
+"""Which masks of a canvas are written, by the selection rule and the terminator."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .canvas import Canvas
+from .observation import Observation
+from .rules.registry import NONE, SELECTIONS, TERMINATORS
+from .settings import DecodeSettings
+
+
+def useful(canvas: Canvas, slots: np.ndarray, settings: DecodeSettings, eos_id: int | None) -> np.ndarray:
+    """Which of the masked `slots` may be written [n] bool: those before an end-of-text at which decoding stops."""
+    if not (settings.stop_at_eos and canvas.ended):
+        return np.ones(len(slots), dtype=bool)
+    return slots < canvas.prompt + canvas.tokens[canvas.prompt :].tolist().index(eos_id)
+
+
+def pick(canvas: Canvas, slots: np.ndarray, seen: Observation, settings: DecodeSettings, eos_id: int | None) -> np.ndarray:
+    """Indices into the masked `slots` of what is to be written: all useful ones if the terminator finds them settled,
+    else what the selection rule says."""
+    own = np.flatnonzero(useful(canvas, slots, settings, eos_id))
+    if not len(own):
+        return own
+    masks = canvas, slots[own], seen.part(own), settings
+    if settings.terminator != NONE and TERMINATORS[settings.terminator].settled(*masks):
+        return own
+    return own[SELECTIONS[settings.selection].pick(*masks)]

@@ -1,0 +1,60 @@
+"""LoPA's branching, and ours that spends fewer rows on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..branch import Branch, score, spawn
+from .card import Branching, Card, PickIn
+
+if TYPE_CHECKING:
+    from ..canvas import Canvas
+    from ..observation import Observation
+    from ..settings import DecodeSettings
+
+
+def weigh(
+    branches: Sequence[Branch], slots: Sequence[np.ndarray], seen: Sequence[Observation], settings: DecodeSettings, pick: PickIn
+) -> list[float]:
+    """LoPA's branch confidence of every branch (Eq. 2)."""
+    return [score(each.confidences, branch.tried, settings) for branch, each in zip(branches, seen)]
+
+
+def spawn_adaptively(canvas: Canvas, slots: np.ndarray, seen: Observation, settings: DecodeSettings, eos_id: int | None) -> list[Branch]:
+    """LoPA's branches without those that rarely pay.
+
+    A lookahead beats its anchor in nine of ten rounds, so where one is at hand whose token has a probability of at
+    least adaptive_sure, the anchor is not run; and a token that is less probable than the best one by more than
+    adaptive_gap is not tried.
+    """
+    *lookaheads, anchor = spawn(canvas, slots, seen, settings, eos_id)
+    if not lookaheads:
+        return [anchor]
+    best = max(branch.tried.probability for branch in lookaheads)
+    kept = [branch for branch in lookaheads if branch.tried.probability >= best - settings.adaptive_gap]
+    return kept if best >= settings.adaptive_sure else [*kept, anchor]
+
+
+LOOKAHEAD = Branching(
+    card=Card(
+        name="lookahead", kind="branching", title="LoPA", source="arXiv 2512.16229, Algorithm 1",
+        formula="k branches, each with one of the k most confident masks written; the highest mean confidence of the masks left wins",
+        defaults="k 7 or 14, confidence sum p log p", rows="up to k",
+        inferred="the floor under a lookahead token's probability is ours, 0 is the paper's; so is the least confident stretch of "
+        "score_window masks, one reading of a score over a sliding window",
+    ),
+    spawn=spawn, weigh=weigh,
+)  # fmt: skip
+ADAPTIVE = Branching(
+    card=Card(
+        name="adaptive", kind="branching", title="Adaptive LoPA (ours)", source="this repository",
+        formula="LoPA without the anchor where a lookahead has p >= adaptive_sure, "
+        "and without lookaheads less probable than the best by more than adaptive_gap",
+        defaults="lookahead 3, floor and adaptive_sure 0.6, adaptive_gap 1", rows="up to k - 1, none where nothing reaches the floor",
+        inferred="all of it is ours, chosen on held-out problems of the embedded model",
+    ),
+    spawn=spawn_adaptively, weigh=weigh,
+)  # fmt: skip

@@ -1,0 +1,38 @@
+"""The chart of accuracy against cost, on numbers made up."""
+
+from __future__ import annotations
+
+from lopa_core.view.pareto import front, pareto_figure
+
+
+def row(decoder: str, accuracy: float, rounds: int, seconds: float = 1.0) -> dict:
+    interval = {"accuracy": accuracy, "accuracy_low": accuracy - 2, "accuracy_high": min(accuracy + 1, 100.0)}
+    counts = {"rounds": rounds, "branch_forwards": rounds, "extra_tokens": 0, "seconds": seconds, "tpf": 2.0}
+    return {"decoder": decoder, "problems": 10} | interval | counts
+
+
+ROWS = [row("vanilla", 95, 400, 3.0), row("confidence", 93, 100, 1.0), row("lopa", 90, 60, 2.0), row("<b>worse", 80, 120, 0.5)]
+
+
+def test_the_front_is_what_no_other_beats_on_both():
+    assert front(ROWS, "rounds") == [2, 1, 0]
+    assert front(ROWS, "seconds") == [3, 1, 0]
+    assert front([*ROWS, row("same", 90, 60, 2.0)], "rounds") == [2, 1, 0]  # of equals the first
+    assert front([], "rounds") == []
+
+
+def test_both_planes_show_every_decoder_with_its_interval():
+    drawn = pareto_figure(ROWS, "a machine")
+    assert set(drawn["plots"]) == {"rounds", "seconds"}
+    line, points = drawn["plots"]["rounds"]["data"]
+    assert points["x"] == [40.0, 10.0, 6.0, 12.0] and points["y"] == [95, 93, 90, 80]
+    assert points["error_y"]["array"] == [1, 1, 1, 1] and points["error_y"]["arrayminus"] == [2, 2, 2, 2]
+    assert line["x"] == [6.0, 10.0, 40.0]
+    assert "<b>worse" not in points["text"] and points["text"][1] == "Confidence decoding"
+    assert "a machine" in drawn["caption"] and "LoPA (6)" in drawn["summary"]
+    assert drawn["table"]["rows"][2][:3] == ["LoPA", "90.0 (88.0 to 91.0)", "2.00"]
+
+
+def test_nothing_measured_is_an_empty_chart():
+    drawn = pareto_figure([], "a machine")
+    assert drawn["table"]["rows"] == [] and drawn["plots"]["seconds"]["data"][1]["x"] == []
