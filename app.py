@@ -39,6 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from lopa_core.page.shelf import Shelf
     from lopa_core.runtime.opening import Opening, Place
     from lopa_core.runtime.session import open_model
+    from lopa_core.runtime.zero import on_zero, open_zero
 
     dtype = getattr(torch, args.dtype) if args.dtype else None
     place = Place(
@@ -46,16 +47,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         connect=args.connect, secret=os.environ.get("LOPA_SECRET", ""),
     )  # fmt: skip
     try:
-        opening = Opening(read_source(args.model, args.adapter), place)
-        if opening.wait(PATIENCE) and opening.error:
-            return fail(opening.error)
-        # a large model may take its time: until then the small one answers, and stays on the menu
-        own = opening.model is not None and opening.source.name == DEFAULT
-        shelf = Shelf(opening.model) if own else Shelf(open_model(device="cpu"), opening=opening)
+        source = read_source(args.model, args.adapter)
+        if on_zero():  # its model has to be here before the page is launched, by this thread
+            shelf = Shelf(open_zero(source.fetch(), dtype=dtype), *([] if source.name == DEFAULT else [open_model(device="cpu")]))
+        else:
+            opening = Opening(source, place)
+            if opening.wait(PATIENCE) and opening.error:
+                return fail(opening.error)
+            # a large model may take its time: until then the small one answers, and stays on the menu
+            own = opening.model is not None and opening.source.name == DEFAULT
+            shelf = Shelf(opening.model) if own else Shelf(open_model(device="cpu"), opening=opening)
     except ModelError as error:
         return fail(str(error))
-    if not opening.over.is_set():
-        print(f"{opening.source.title} is on its way ({opening.state}); the page runs the embedded model meanwhile.", flush=True)
+    if shelf.notice():
+        print(shelf.notice(), flush=True)
     page = build(shelf, max_queue=args.max_queue)
     served = serve(page, args.host, ports, health=shelf.health, auth=args.auth, browser=args.open, share=args.share)
     shelf.close()

@@ -105,6 +105,11 @@ class LocalModel(Model):
     def race(self, prompt: Sequence[int], lanes: Lanes, forced: Mapping[int, int] | None = None, *, warm: bool = True) -> LocalRace:
         return LocalRace(self.engine, self.config, prompt, lanes, forced, warm)
 
+    def release(self) -> None:
+        """Give back what is kept between races."""
+        self.spare.clear()
+        torch.cuda.empty_cache()
+
     def engine(self) -> LocalEngine:
         return LocalEngine(self.network, self.static, self.spare)
 

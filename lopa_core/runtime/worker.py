@@ -22,14 +22,12 @@ from typing import Any
 
 import torch
 
-from ..decode.settings import DecodeSettings, SettingsError
+from ..decode.settings import SettingsError
 from ..model.errors import ModelError, NoRoom
-from ..trace.plain import round_data
-from ..trace.recorder import Tape
 from . import rank as ranks
 from .device import memory
+from .messages import fault, first_line, line_up, told
 from .parallel import Cancelled, RankFailed
-from .race import LocalRace
 from .rank import Rank
 from .session import LocalModel
 from .wire import Link
@@ -88,7 +86,7 @@ class Worker:
                 self.running = None
                 self.link.send(run=number, **ended)
                 if ended["ended"] == "memory":
-                    release(rank.model)
+                    rank.model.release()
 
     def attempt(self, rank: Rank, devices: Sequence[str], command: dict[str, Any]) -> dict[str, str]:
         """Run a race and say how it ended. What is not told here, such as a collective that timed out, ends the process."""
@@ -99,34 +97,17 @@ class Worker:
             return {"ended": "cancelled"}
         except RankFailed as error:
             return {"ended": "peer", "error": str(error)}
-        except (SettingsError, ModelError) as error:
-            return {"ended": "refused", "error": str(error)}
-        except (MemoryError, RuntimeError) as error:
-            if not out_of_memory(error):
-                raise
-            return {"ended": "memory", "error": first_line(error)}
+        except (SettingsError, ModelError, MemoryError, RuntimeError) as error:
+            return fault(error)
 
     def race(self, rank: Rank, devices: Sequence[str], command: dict[str, Any]) -> None:
         """The same race on all ranks; rank 0 tells of it."""
         number, cancelled = command["run"], self.cancelled[command["run"]]
-        lanes = {name: DecodeSettings(**settings) for name, settings in command["lanes"].items()}
-        forced = {int(index): branch for index, branch in command["forced"].items()}
-        engines = rank.engines(tuple(devices), cancelled.is_set)
-        race = LocalRace(engines, rank.model.config, command["prompt"], lanes, forced, command["warm"])
-        running = dict(race.tapes)
-        for name, happened in race.run():
-            self.rounds += 1
+        race = line_up(command, rank.engines(tuple(devices), cancelled.is_set), rank.model.config)
+        for message in told(race):
+            self.rounds += "round" in message
             if self.rank == 0:
-                self.tell_ended(number, running)
-                self.link.send(run=number, lane=name, round=happened and round_data(happened))
-        if self.rank == 0:
-            self.tell_ended(number, running)
-
-    def tell_ended(self, number: int, running: dict[str, Tape]) -> None:
-        """Tell of the lanes that are through, once each, and take them out of `running`."""
-        for name in [name for name, tape in running.items() if tape.done]:
-            tape = running.pop(name)
-            self.link.send(run=number, lane=name, outcome={"reason": tape.reason, "tokens": tape.tokens})
+                self.link.send(run=number, **message)
 
 
 @contextmanager
@@ -187,22 +168,6 @@ def die_with_parent() -> None:
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-def out_of_memory(error: Exception) -> bool:
-    """Of a device, or of this machine in torch's words."""
-    said = str(error).lower()
-    return isinstance(error, MemoryError) or "out of memory" in said or "can't allocate memory" in said
-
-
-def first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:300]
-
-
-def release(model: LocalModel) -> None:
-    model.spare.clear()
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
 
 
 if __name__ == "__main__":

@@ -105,11 +105,6 @@ class ZeroModel(LocalModel):
         self.release()  # outside of the error, which holds on to what was in use
         yield message
 
-    def release(self) -> None:
-        """Give back what is kept between races."""
-        self.spare.clear()
-        torch.cuda.empty_cache()
-
     def health(self) -> dict[str, Any]:
         """Of this process: a GPU is there only while a race runs."""
         one = {"device": f"{self.hardware}, lent for each run; this process", "answers": True, "memory": memory(torch.device("cpu"))}

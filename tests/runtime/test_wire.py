@@ -12,8 +12,8 @@ import pytest
 import torch
 
 from lopa_core.runtime import wire
+from lopa_core.runtime.messages import first_line, out_of_memory
 from lopa_core.runtime.wire import Link
-from lopa_core.runtime.worker import first_line, out_of_memory
 
 pytestmark = pytest.mark.timeout(20)
 
