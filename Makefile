@@ -1,8 +1,9 @@
-# make run: the page on http://127.0.0.1:7860.  make test: the tests.  make check: the linter.
+# make run: the page on http://127.0.0.1:7860.  make test: the tests, in WORKERS processes.  make check: the linter.
 # make bench-page: what the page costs, measured.
 PYTHON ?= python3
 VENV ?= .venv
 PORT ?=
+WORKERS ?= 2
 BIN = $(VENV)/bin
 
 .PHONY: run test check bench-page clean
@@ -11,7 +12,7 @@ run: $(VENV)/run.stamp
 	$(BIN)/python app.py $(if $(PORT),--port $(PORT)) --open
 
 test: $(VENV)/dev.stamp
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 check: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
