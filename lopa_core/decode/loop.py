@@ -58,7 +58,7 @@ def decode(
             engine.keep(won)
         committed = canvas.committed
         if canvas.closing > committed:
-            engine.commit(won, sight.window.start, canvas.closing)
+            engine.commit(won, sight.window.start, sight.window.kept or canvas.closing)
             canvas.committed = canvas.closing
             remembered = told.part(slice(0, 1))  # of the slot right behind the cache, if it is still masked
         left, filled = useful(canvas, slots, settings, eos_id), picked(canvas, slots, told)

@@ -64,7 +64,7 @@ class LocalEngine:
         tokens = torch.from_numpy(window.tokens).to(self.device)
         columns = torch.from_numpy(window.columns).to(self.device)
         queries = torch.from_numpy(window.queries).to(self.device)
-        mask, positions = self.mask(window), None
+        mask, positions, self.cache.kept = self.mask(window), None, window.kept
         if window.copies:
             tokens, positions, mask = superposed(window, tokens, mask, self.settings.attention == "block_causal")
         hidden = self.network(tokens, start=window.start, mask=mask, cache=self.cache, columns=columns, positions=positions)
