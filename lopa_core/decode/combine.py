@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .parameters import SettingsError
-from .rules.registry import NONE, SELECTIONS
+from .rules.registry import NONE, SELECTIONS, superposes
 
 if TYPE_CHECKING:
     from .settings import DecodeSettings
@@ -22,5 +22,9 @@ def check_combination(chosen: DecodeSettings) -> None:
             raise SettingsError(f"Drafts need a rule that judges every branch; selection {chosen.selection} knows the winner's past alone.")
     if chosen.remask != NONE and (chosen.lookahead or chosen.temperature):
         raise SettingsError(f"Re-masking ({chosen.remask}) doubts the tokens of one canvas: it takes lookahead 0 and temperature 0.")
+    if chosen.suffix != NONE and chosen.attention != "full":
+        raise SettingsError("Under block-causal attention no slot sees a later block, so suffix has to be none.")
+    if chosen.suffix == "cached" and superposes(chosen):
+        raise SettingsError("Superposed copies stand where a cached suffix would: take suffix masks or none.")
     if chosen.duplicate_anchor and chosen.branching != "lookahead":
         raise SettingsError(f"duplicate_anchor belongs to the official LoPA, branching lookahead, not to {chosen.branching}.")

@@ -10,7 +10,7 @@ import numpy as np
 from .branch import Branch
 from .observation import Observation
 from .past import Past
-from .rules.registry import NONE, REMASKINGS, SELECTIONS
+from .rules.registry import NONE, REMASKINGS, superposes
 from .settings import DecodeSettings
 from .superposed import layout, linked, stack, witnessed
 
@@ -83,11 +83,6 @@ def arranged(branch: Branch, candidates: dict[int, int], judged: list[int], sett
     causal = settings.attention == "block_causal"
     block = np.maximum(canvas.block_of(own.slots), -1) if causal else np.zeros(len(own.slots), dtype=np.int64)
     return own, linked(own, block, clique=settings.leap_links == "clique")
-
-
-def superposes(settings: DecodeSettings) -> bool:
-    """Whether rounds have copies."""
-    return SELECTIONS[settings.selection].futures or (settings.remask != NONE and REMASKINGS[settings.remask].blind)
 
 
 def room(settings: DecodeSettings, shifted: bool) -> int:

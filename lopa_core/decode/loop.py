@@ -58,7 +58,7 @@ def decode(
             engine.keep(won)
         committed = canvas.committed
         if canvas.closing > committed:
-            engine.commit(won, sight.window.start, canvas.closing)
+            engine.commit(won, sight.window.start, sight.window.kept or canvas.closing)
             canvas.committed = canvas.closing
             remembered = told.part(slice(0, 1))  # of the slot right behind the cache, if it is still masked
         left, filled = useful(canvas, slots, settings, eos_id), picked(canvas, slots, told)
@@ -92,6 +92,8 @@ def finish(canvas: Canvas, reason: str) -> Outcome:
 def check_prompt(prompt: Sequence[int], config: ModelConfig, settings: DecodeSettings) -> None:
     """Raise SettingsError, or ModelError, with a sentence if `prompt` cannot be decoded by this model."""
     check_attention(config, settings.attention)
+    if config.encoder and settings.suffix == "cached":
+        raise SettingsError(f"{config.family} is an encoder, which caches no keys and values: take suffix masks or none.")
     if settings.eos_token_id is not None and settings.eos_token_id >= config.vocab_size:
         raise SettingsError(f"eos_token_id {settings.eos_token_id} lies outside the vocabulary of {config.vocab_size}.")
     if not len(prompt):

@@ -13,6 +13,7 @@ from .decoders import ALIASES, DECODERS
 from .parameters import SettingsError, check, choice, count, number, share, switch
 from .rules.leap import LINKS
 from .rules.registry import BRANCHINGS, NONE, REMASKINGS, SELECTIONS, TERMINATORS
+from .rules.suffix import SUFFIXES
 
 CONFIDENCES = ("probability", "margin", "neg_entropy")
 ATTENTIONS = ("full", "block_causal")
@@ -51,6 +52,7 @@ class DecodeSettings:
     score_creation_weight: float = share(0.0, "weight of the tried token's own confidence in a branch score")
     score_window: int = count(0, 0, 4096, "a branch score is that of its least confident stretch of so many masks; 0: of all")
     attention: str = choice("full", ATTENTIONS, "what a window token sees of later blocks")
+    suffix: str = choice("none", SUFFIXES, "what full attention sees of blocks not opened yet: nothing, their masks, or those' cache")
     temperature: float = number(0.0, 0.0, 5.0, "0 takes the most probable token")
     seed: int = count(0, 0, 2**63 - 1, "of the sampling")
     eos_token_id: int | None = count(None, 0, 2**31, "end-of-text token instead of the checkpoint's own")

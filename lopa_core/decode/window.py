@@ -10,10 +10,10 @@ import numpy as np
 
 from ..model.family import ModelConfig
 from .branch import Branch
-from .futures import Judges, reread, superpose, superposes
+from .futures import Judges, reread, superpose
 from .observation import Observation
 from .past import Past
-from .rules.registry import NONE
+from .rules.registry import NONE, superposes
 from .settings import DecodeSettings
 from .superposed import PADDING, Copies
 
@@ -27,7 +27,7 @@ class Window:
     which of these are meant, flat into [B * M]; uniforms [n] or None: draws for sampling.
     prompt, block_size: where blocks begin, for block-causal attention. credit_tokens, credit [n, K] or None: what is
     added to the logits of a query (rules/credit.py). copies: columns W.. are these. targets [n] or None: tokens whose probability
-    is asked.
+    is asked. kept: the slot up to which keys and values behind the window are seen as they are in the cache; 0: none.
     """
 
     tokens: np.ndarray
@@ -42,6 +42,7 @@ class Window:
     credit: np.ndarray | None = None
     copies: Copies | None = None
     targets: np.ndarray | None = None
+    kept: int = 0
 
     @property
     def even(self) -> bool:
@@ -121,10 +122,13 @@ def look(branches: Sequence[Branch], settings: DecodeSettings, past: Past, *, sh
     # under block-causal attention that row sees nothing of the window, so the remembered prediction is exact
     refresh = boundary and settings.refresh_boundary and settings.attention == "full"
     start = first.committed - refresh
-    ends = np.array([branch.canvas.end for branch in branches])
+    opened = ends = np.array([branch.canvas.end for branch in branches])
+    if settings.suffix != NONE:  # masks of unopened blocks are seen, but not asked about
+        whole = settings.suffix == "masks" or first.closing > first.committed
+        ends = np.full(len(branches), len(first.tokens) if whole else opened.max())
     width = int(ends.max()) - start
     tokens = np.stack([branch.canvas.tokens[start : start + width] for branch in branches])
-    masked = (tokens == first.mask_id) & (np.arange(start, start + width) < ends[:, None])
+    masked = (tokens == first.mask_id) & (np.arange(start, start + width) < opened[:, None])
     masked[:, : first.closing - start] = False  # a prompt may hold the mask id
     rows, slots = np.nonzero(masked)
     slots += start
@@ -149,7 +153,8 @@ def look(branches: Sequence[Branch], settings: DecodeSettings, past: Past, *, sh
         draws = np.random.default_rng((settings.seed, round_index)).random(len(first.tokens), dtype=np.float32)
         uniforms = draws[slots][answered]  # one draw per slot and round: branches see common random numbers
     credit = past.credit.of(slots[answered]) if past.credit else (None, None)
-    window = Window(tokens, start, ends, columns, queries, uniforms, first.prompt, first.block_size, *credit, copies, targets)
+    kept = len(first.tokens) if settings.suffix == "cached" else 0
+    window = Window(tokens, start, ends, columns, queries, uniforms, first.prompt, first.block_size, *credit, copies, targets, kept)
     return Sight(window, apart, bounds, answered, judges, order=order)
 
 

@@ -23,15 +23,18 @@ class Cache:
         shape = (config.layers, rows, kv_heads or config.kv_heads, length, config.head_dim)
         self.keys = torch.empty(shape, device=device, dtype=dtype)
         self.values = torch.empty(shape, device=device, dtype=dtype)
+        self.kept = 0  # slots behind a window that are seen as they are here, up to this one
 
     def layer(self, index: int, rows: int, start: int) -> Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]:
-        """A store for one layer: takes the window's k, v [B, K, W, D], returns prefix + window [B, K, start + W, D]."""
+        """A store for one layer: takes the window's k, v [B, K, W, D], returns prefix + window [B, K, start + W, D],
+        and what is kept behind it."""
 
         def store(k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
             end = start + k.shape[2]
             keys, values = self.keys[index, :rows], self.values[index, :rows]
             keys[:, :, start:end], values[:, :, start:end] = k, v
-            return keys[:, :, :end], values[:, :, :end]
+            seen = max(end, self.kept)
+            return keys[:, :, :seen], values[:, :, :seen]
 
         return store
 

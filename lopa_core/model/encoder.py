@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 class TokenCache:
     """Tokens [rows, length] of the prefix and, behind it, of the last window."""
 
+    kept = 0  # it has no keys and values that could be stale
+
     def __init__(self, rows: int, length: int, device: torch.device) -> None:
         self.tokens = torch.zeros(rows, length, dtype=torch.long, device=device)
 

@@ -15,7 +15,12 @@ from .family import ModelConfig
 
 
 class Prefix(Protocol):
-    """What is kept of the slots before the window, one row per branch. What is written past the prefix is scratch."""
+    """What is kept of the slots before the window, one row per branch. What is written past the prefix is scratch.
+
+    kept: up to which slot behind a window keys and values are seen as they are; 0: none. An encoder's has none.
+    """
+
+    kept: int
 
     def commit(self, row: int, start: int, end: int, rows: int) -> None:
         """Row `row` won: its slots start..end become the prefix of all `rows` in use."""

@@ -88,11 +88,10 @@ class LocalEngine:
     def logits(self, window: Window, queries: Tensor) -> Tensor:
         """[n, vocabulary], one row per query."""
         tokens = torch.from_numpy(window.tokens).to(self.device)
-        asked = torch.from_numpy(window.columns).to(self.device)
-        mask, positions = self.mask(window), None
+        asked, cache = torch.from_numpy(window.columns).to(self.device), self.space.cache
+        mask, positions, cache.kept = self.mask(window), None, window.kept
         if window.copies:
             tokens, positions, mask = superposed(window, tokens, mask, self.settings.attention == "block_causal")
-        cache = self.space.cache
         hidden = self.network(tokens, start=window.start, mask=mask, cache=cache, columns=asked, positions=positions)
         return self.network.head(hidden.flatten(0, 1)[queries])
 
@@ -139,8 +138,8 @@ class LocalEngine:
 
 
 def plain(window: Window) -> bool:
-    """Whether a forward of fixed shape can answer it: no copies, no credit, no targets."""
-    return window.copies is None and window.credit is None and window.targets is None
+    """Whether a forward of fixed shape can answer it: no copies, no credit, no targets, nothing kept behind it."""
+    return window.copies is None and window.credit is None and window.targets is None and not window.kept
 
 
 class Workspace:

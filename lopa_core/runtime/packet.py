@@ -55,7 +55,7 @@ def read(packet: np.ndarray, count: int, width: int = PLAIN) -> tuple[Header, np
 
 def checksum(window: Window) -> int:
     """Of everything a window asks."""
-    told = zlib.crc32(np.int64([window.start, window.prompt, window.block_size]).tobytes())
+    told = zlib.crc32(np.int64([window.start, window.prompt, window.block_size, window.kept]).tobytes())
     for part in (window.tokens, window.ends, window.columns, window.queries, *(getattr(window, name) for name in PER_QUERY)):
         told = zlib.crc32(b"-" if part is None else part.tobytes(), told)
     for part in astuple(window.copies) if window.copies else ():

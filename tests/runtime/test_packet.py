@@ -82,7 +82,7 @@ def test_one_number_changes_the_checksum(window, name):
     assert checksum(replace(window, **{name: values})) != told
 
 
-@pytest.mark.parametrize("change", ({"start": 8}, {"prompt": 5}, {"block_size": 4}, {"uniforms": None}))
+@pytest.mark.parametrize("change", ({"start": 8}, {"prompt": 5}, {"block_size": 4}, {"kept": 9}, {"uniforms": None}))
 def test_a_place_changes_the_checksum(window, change):
     assert checksum(replace(window, **change)) != checksum(window)
 

@@ -28,6 +28,8 @@ SHELF = {
     "adaptive LoPA": {"branching": "adaptive", "adaptive_sure": 0.2},
     "WINO": {"selection": "wino", "remask": "wino", "wino_tau": 0.2, "wino_keep": 0.6, "lookahead": 0},
     "Saber": {"selection": "saber", "remask": "saber", "lookahead": 0},
+    "suffix of masks": {"suffix": "masks"},
+    "cached suffix": {"suffix": "cached"},
     "Prophet": {"terminator": "prophet", "prophet_early": 1.0, "prophet_middle": 0.5, "prophet_late": 0.3},
     "KLASS without branches": {"selection": "klass", "klass_tau": 0.2, "klass_kl": 0.1, "lookahead": 0},
 }

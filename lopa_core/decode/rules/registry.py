@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from . import credit, draft, entropy_bound, factor, klass, leap, local_leap, lopa, pivot, plain, prophet, saber, wino
+from . import credit, draft, entropy_bound, factor, klass, leap, local_leap, lopa, pivot, plain, prophet, saber, suffix, wino
 from .card import Branching, Card, Remasking, Selection, Terminator
 
 if TYPE_CHECKING:
@@ -35,6 +35,12 @@ def columns(settings: DecodeSettings) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for names in asked for name in names))
 
 
+def superposes(settings: DecodeSettings) -> bool:
+    """Whether rounds have superposed copies (decode/superposed.py)."""
+    return SELECTIONS[settings.selection].futures or (settings.remask != NONE and REMASKINGS[settings.remask].blind)
+
+
 def cards() -> list[Card]:
     """What is known of every rule, for a page or a README to list."""
-    return [rule.card for rules in (SELECTIONS, TERMINATORS, BRANCHINGS, REMASKINGS) for rule in rules.values()] + [credit.CARD]
+    rules = (*SELECTIONS.values(), *TERMINATORS.values(), *BRANCHINGS.values(), *REMASKINGS.values())
+    return [*(rule.card for rule in rules), credit.CARD, *suffix.CARDS]
