@@ -39,7 +39,7 @@ def tried_at(slots: np.ndarray, seen: Observation, index: int) -> Tried:
     return Tried(int(slots[index]), int(seen.tokens[index]), float(seen.probabilities[index]), float(seen.confidences[index]))
 
 
-def spawn(canvas: Canvas, slots: np.ndarray, seen: Observation, settings: DecodeSettings, eos_id: int | None) -> list[Branch]:
+def spawn(canvas: Canvas, slots: np.ndarray, seen: Observation, settings: DecodeSettings) -> list[Branch]:
     """Lookahead branches at the k most confident masks left (ties: lower slot first), then the anchor.
 
     slots, seen: the masks left after the fill and what the winner's forward said of them. The confidence floor
@@ -52,7 +52,7 @@ def spawn(canvas: Canvas, slots: np.ndarray, seen: Observation, settings: Decode
     for index in ranked[: settings.lookahead].tolist():
         tried = tried_at(slots, seen, index)
         future = canvas.copy()
-        future.decide(tried.slot, tried.token, eos_id)
+        future.decide(tried.slot, tried.token)
         branches.append(Branch(future, tried))
     if settings.duplicate_anchor and settings.lookahead and not len(slots):
         branches.append(Branch(canvas.copy()))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Canvas:
-    """State of one branch. `tokens` [prompt + slots] holds the mask id where nothing is decided."""
+    """State of one branch. `tokens` [prompt + slots] holds the mask id where nothing is decided. ends: ids that end the text."""
 
     tokens: np.ndarray
     mask_id: int
@@ -30,16 +30,17 @@ class Canvas:
     block_size: int
     closing: int
     fully_active: np.ndarray  # [blocks] bool
+    ends: frozenset[int] = frozenset()
     committed: int = 0
     opened: int = 0
-    ended: bool = False  # an end-of-text was written: no more blocks
+    ended: bool = False  # one of `ends` was written: no more blocks
 
     @classmethod
-    def start(cls, prompt: np.ndarray, settings: DecodeSettings, mask_id: int) -> Canvas:
+    def start(cls, prompt: np.ndarray, settings: DecodeSettings, mask_id: int, ends: frozenset[int] = frozenset()) -> Canvas:
         """The prompt and nothing but masks behind it; the prompt is to be cached."""
         tokens = np.concatenate([prompt, np.full(settings.slots, mask_id)]).astype(np.int64)
         blocks = np.zeros(settings.slots // settings.block_size, dtype=bool)
-        return cls(tokens, mask_id, len(prompt), settings.block_size, len(prompt), blocks)
+        return cls(tokens, mask_id, len(prompt), settings.block_size, len(prompt), blocks, ends)
 
     @property
     def end(self) -> int:
@@ -67,21 +68,20 @@ class Canvas:
     def block_of(self, slots: np.ndarray) -> np.ndarray:
         return (slots - self.prompt) // self.block_size
 
-    def write(self, slots: np.ndarray, tokens: np.ndarray, eos_id: int | None) -> None:
+    def write(self, slots: np.ndarray, tokens: np.ndarray) -> None:
         """Decide masked slots."""
         self.tokens[slots] = tokens
-        if eos_id is not None and eos_id in tokens.tolist():
-            self.ended = True
+        self.ended = self.ended or not self.ends.isdisjoint(tokens.tolist())
 
-    def decide(self, slot: int, token: int, eos_id: int | None) -> None:
+    def decide(self, slot: int, token: int) -> None:
         """`write` for a single slot."""
         self.tokens[slot] = token
-        self.ended = self.ended or token == eos_id
+        self.ended = self.ended or token in self.ends
 
-    def take_back(self, slots: np.ndarray, eos_id: int | None) -> None:
+    def take_back(self, slots: np.ndarray) -> None:
         """Written slots of active blocks become masks again."""
         self.tokens[slots] = self.mask_id
-        self.ended = eos_id is not None and eos_id in self.tokens[self.prompt :].tolist()
+        self.ended = not self.ends.isdisjoint(self.tokens[self.prompt :].tolist())
 
     def written(self) -> np.ndarray:
         """Decided slots of the active blocks."""
@@ -96,13 +96,15 @@ class Canvas:
         """Nothing is masked, nothing is active and nothing will be opened."""
         return self.closing == self.end and (self.ended or self.opened == len(self.fully_active))
 
-    def answered(self, eos_id: int | None) -> bool:
-        """An end-of-text is written and nothing before it is masked."""
-        if not self.ended:
-            return False
-        answer = self.tokens[self.prompt : self.end].tolist()
-        return eos_id in answer and self.mask_id not in answer[: answer.index(eos_id)]
+    def first_end(self) -> int:
+        """Slot of the first token that ends the text; that behind the canvas if there is none."""
+        answer = self.tokens[self.prompt :].tolist()
+        return self.prompt + next((place for place, token in enumerate(answer) if token in self.ends), len(answer))
+
+    def answered(self) -> bool:
+        """The text has ended and nothing before its end is masked."""
+        return self.ended and self.mask_id not in self.tokens[self.prompt : self.first_end()].tolist()
 
     def copy(self) -> Canvas:
         own = (self.tokens.copy(), self.mask_id, self.prompt, self.block_size, self.closing, self.fully_active.copy())
-        return Canvas(*own, self.committed, self.opened, self.ended)
+        return Canvas(*own, self.ends, self.committed, self.opened, self.ended)

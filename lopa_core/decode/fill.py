@@ -10,17 +10,17 @@ from .rules.registry import NONE, SELECTIONS, TERMINATORS
 from .settings import DecodeSettings
 
 
-def useful(canvas: Canvas, slots: np.ndarray, settings: DecodeSettings, eos_id: int | None) -> np.ndarray:
-    """Which of the masked `slots` may be written [n] bool: those before an end-of-text at which decoding stops."""
+def useful(canvas: Canvas, slots: np.ndarray, settings: DecodeSettings) -> np.ndarray:
+    """Which of the masked `slots` may be written [n] bool: those before an end of the text at which decoding stops."""
     if not (settings.stop_at_eos and canvas.ended):
         return np.ones(len(slots), dtype=bool)
-    return slots < canvas.prompt + canvas.tokens[canvas.prompt :].tolist().index(eos_id)
+    return slots < canvas.first_end()
 
 
-def pick(canvas: Canvas, slots: np.ndarray, seen: Observation, settings: DecodeSettings, eos_id: int | None) -> np.ndarray:
+def pick(canvas: Canvas, slots: np.ndarray, seen: Observation, settings: DecodeSettings) -> np.ndarray:
     """Indices into the masked `slots` of what is to be written: all useful ones if the terminator finds them settled,
     else what the selection rule says."""
-    own = np.flatnonzero(useful(canvas, slots, settings, eos_id))
+    own = np.flatnonzero(useful(canvas, slots, settings))
     if not len(own):
         return own
     masks = canvas, slots[own], seen.part(own), settings

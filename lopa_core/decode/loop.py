@@ -37,11 +37,10 @@ def decode(
     """
     config = engine.config
     check_prompt(prompt, config, settings)
-    eos_id = settings.eos(config.eos_id)
-    anchor = Canvas.start(np.asarray(prompt), settings, config.mask_id)
+    anchor = Canvas.start(np.asarray(prompt), settings, config.mask_id, settings.ends(config))
     engine.open(settings.lookahead + 1, len(anchor.tokens) + room(settings, config.shifted), settings)
     branches, remembered, past = [Branch(anchor)], None, Past(len(anchor.tokens), settings)
-    branching, picked = BRANCHINGS[settings.branching], partial(pick, settings=settings, eos_id=eos_id)
+    branching, picked = BRANCHINGS[settings.branching], partial(pick, settings=settings)
     for index in range(settings.round_limit):
         for branch in branches:
             branch.canvas.advance(settings.tau_add, settings.tau_act)
@@ -61,20 +60,20 @@ def decode(
             engine.commit(won, sight.window.start, sight.window.kept or canvas.closing)
             canvas.committed = canvas.closing
             remembered = told.part(slice(0, 1))  # of the slot right behind the cache, if it is still masked
-        left, filled = useful(canvas, slots, settings, eos_id), picked(canvas, slots, told)
-        canvas.write(slots[filled], told.tokens[filled], eos_id)
+        left, filled = useful(canvas, slots, settings), picked(canvas, slots, told)
+        canvas.write(slots[filled], told.tokens[filled])
         past.wrote(slots[filled], told.probabilities[filled])
         taken = NOTHING
         if settings.remask != NONE:
             doubtful, claimed = sight.opinion(won)
             taken = REMASKINGS[settings.remask].doubted(doubtful, past.reread(doubtful, claimed), len(filled), settings)
-            canvas.take_back(taken, eos_id)
+            canvas.take_back(taken)
         yield Round(index, scored, won, filled, sight.window.start, canvas.end, committed, taken, sight.copies)
-        if settings.stop_at_eos and canvas.answered(eos_id):
+        if settings.stop_at_eos and canvas.answered():
             return finish(canvas, "eos")
         canvas.retire()
         left[filled] = False
-        branches = branching.spawn(canvas, slots[left], told.part(left), settings, eos_id)
+        branches = branching.spawn(canvas, slots[left], told.part(left), settings)
     return finish(branches[-1].canvas, "round limit")
 
 

@@ -7,6 +7,7 @@ The names in decoders.DECODERS are values of these settings; nothing else differ
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from .combine import check_combination
 from .decoders import ALIASES, DECODERS
@@ -14,6 +15,9 @@ from .parameters import SettingsError, check, choice, count, number, share, swit
 from .rules.leap import LINKS
 from .rules.registry import BRANCHINGS, NONE, REMASKINGS, SELECTIONS, TERMINATORS
 from .rules.suffix import SUFFIXES
+
+if TYPE_CHECKING:
+    from ..model.family import ModelConfig
 
 CONFIDENCES = ("probability", "margin", "neg_entropy")
 ATTENTIONS = ("full", "block_causal")
@@ -30,6 +34,7 @@ class DecodeSettings:
     Where ours and the official code differ, the default is ours and `reference()` gives the official choice:
     - stop_at_eos: stop once an end-of-text is written and nothing before it is masked. The official code
       decodes open blocks to the last mask, which costs rounds nobody sees.
+    - stop_at_end_of_turn: a chat model ends its answer by an end-of-turn token; the official code knows the end-of-text only.
     - allow_mask_token: the official code may predict the mask id, which commits nothing and can loop for ever.
     - refresh_boundary: predict the first slot behind the cache anew in every round. The official code keeps the
       prediction made when the cache last grew, blind to everything written since (shifted models, full attention).
@@ -56,6 +61,7 @@ class DecodeSettings:
     temperature: float = number(0.0, 0.0, 5.0, "0 takes the most probable token")
     seed: int = count(0, 0, 2**63 - 1, "of the sampling")
     eos_token_id: int | None = count(None, 0, 2**31, "end-of-text token instead of the checkpoint's own")
+    stop_at_end_of_turn: bool = switch(True, "take a chat model's end-of-turn for an end of the text as well")
     stop_at_eos: bool = switch(True, "stop once the text has ended, and cut there")
     allow_mask_token: bool = switch(False, "let the mask id be predicted, as the official code does")
     refresh_boundary: bool = switch(True, "predict the first slot behind the cache anew each round")
@@ -114,14 +120,17 @@ class DecodeSettings:
         """Rounds after which decoding stops whatever happens."""
         return self.max_rounds or self.slots + self.slots // self.block_size + 1
 
-    def eos(self, checkpoint: int | None) -> int | None:
-        """The end-of-text token: these settings' own, else the checkpoint's."""
-        return checkpoint if self.eos_token_id is None else self.eos_token_id
+    def ends(self, config: ModelConfig) -> frozenset[int]:
+        """Tokens that end the text: these settings' own, else the checkpoint's end-of-text, and its end-of-turn."""
+        if self.eos_token_id is not None:
+            return frozenset([self.eos_token_id])
+        every = config.end_ids if self.stop_at_end_of_turn else (config.eos_id,)
+        return frozenset(token for token in every if token is not None)
 
     def reference(self) -> DecodeSettings:
         """The same decoder with the official code's choices; only the round limit stays."""
         official = {"confidence_floor": 0.0, "stop_at_eos": False, "allow_mask_token": True, "refresh_boundary": False}
-        return replace(self, **official, duplicate_anchor=True, round_down=True)
+        return replace(self, **official, duplicate_anchor=True, round_down=True, stop_at_end_of_turn=False)
 
     def decoder(self, name: str) -> DecodeSettings:
         """The same settings as one of DECODERS."""

@@ -34,7 +34,7 @@ def check(trace: Trace) -> None:
         raise TraceError("The trace names a forced branch that cannot be.")
     check_texts(trace)
     ids(trace.tokens, "tokens")
-    ids([*trace.pieces, *trace.special, trace.mask_id, trace.eos_id or 0], "special tokens")
+    ids([*trace.pieces, *trace.special, trace.mask_id, *trace.end_ids], "special tokens")
     for index, each in enumerate(trace.rounds):
         check_round(index, each, slots, len(trace.devices))
     if any(after.seconds < before.seconds for before, after in zip(trace.rounds, trace.rounds[1:])):

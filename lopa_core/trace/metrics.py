@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, astuple, dataclass
 
-from .trace import Trace
+from .trace import Trace, first_end
 
 DEFINITIONS = {
     "rounds": "forward passes: all branches of a round are one batched forward",
@@ -56,7 +56,7 @@ def measure(trace: Trace) -> Metrics:
     return Metrics(
         rounds=len(trace.rounds),
         branch_forwards=sum(len(each.branches) for each in trace.rounds),
-        tokens=tokens_to_eos(trace.tokens, trace.eos_id, trace.mask_id),
+        tokens=tokens_to_eos(trace.tokens, trace.end_ids, trace.mask_id),
         slots_written=sum(len(each.committed) for each in trace.rounds),
         seconds=trace.rounds[-1].seconds if trace.rounds else 0.0,
         network_seconds=sum(each.network_seconds for each in trace.rounds),
@@ -74,7 +74,7 @@ def progress(trace: Trace) -> list[tuple[int, float]]:
             tokens[slot] = token
         for slot in each.taken:
             tokens[slot] = trace.mask_id
-        told.append((tokens_to_eos(tokens, trace.eos_id, trace.mask_id), each.seconds))
+        told.append((tokens_to_eos(tokens, trace.end_ids, trace.mask_id), each.seconds))
     return told
 
 
@@ -84,7 +84,7 @@ def total(metrics: Iterable[Metrics]) -> Metrics:
     return Metrics(*(sum(column) for column in zip(*rows))) if rows else Metrics(0, 0, 0, 0, 0.0, 0.0)
 
 
-def tokens_to_eos(tokens: Sequence[int], eos_id: int | None, mask_id: int) -> int:
-    """Tokens up to and including the first end-of-text, masked slots not counted."""
-    known = tokens[: tokens.index(eos_id) + 1] if eos_id in tokens else tokens
+def tokens_to_eos(tokens: Sequence[int], end_ids: Collection[int], mask_id: int) -> int:
+    """Tokens up to and including the first end of the text, masked slots not counted."""
+    known = tokens[: first_end(tokens, end_ids) + 1]
     return len(known) - known.count(mask_id)

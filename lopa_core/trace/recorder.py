@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -14,13 +14,13 @@ from ..decode.settings import DecodeSettings
 from ..decode.window import Engine
 from ..model.family import ModelConfig
 from ..model.tokenizer import Tokenizer
-from .trace import Trace, TraceBranch, TraceRound, TraceSeen, TraceSpan
+from .trace import Trace, TraceBranch, TraceRound, TraceSeen, TraceSpan, first_end
 
 
 class Tape:
     """What is known of one decode so far, wherever it runs; becomes a Trace.
 
-    mask_id, eos_id: the checkpoint's. devices: names of those that run it.
+    devices: names of those that run it.
     """
 
     def __init__(
@@ -55,19 +55,19 @@ class Tape:
 
     def trace(self, *, model: str, decoder: str, prompt: str, tokenizer: Tokenizer | None, hardware: str) -> Trace:
         """What has happened so far."""
-        eos = self.settings.eos(self.config.eos_id)
+        ends = self.settings.ends(self.config)
         return Trace(
             model=model, decoder=decoder, settings=asdict(self.settings), prompt=prompt, prompt_tokens=len(self.prompt),
-            eos_id=eos, mask_id=self.config.mask_id, rounds=tuple(self.rounds), tokens=tuple(self.tokens), reason=self.reason,
-            hardware=hardware, recorded=datetime.now(UTC).isoformat(timespec="seconds"),
+            end_ids=tuple(sorted(ends)), mask_id=self.config.mask_id, rounds=tuple(self.rounds), tokens=tuple(self.tokens),
+            reason=self.reason, hardware=hardware, recorded=datetime.now(UTC).isoformat(timespec="seconds"),
             devices=self.devices, forced=tuple(sorted(self.forced.items())),
-            **(self.words(tokenizer, eos) if tokenizer else {"text": ""}),
+            **(self.words(tokenizer, ends) if tokenizer else {"text": ""}),
         )  # fmt: skip
 
-    def words(self, tokenizer: Tokenizer, eos: int | None) -> dict[str, Any]:
+    def words(self, tokenizer: Tokenizer, ends: Collection[int]) -> dict[str, Any]:
         """What of a trace needs a tokenizer."""
         mask = self.config.mask_id
-        known = self.tokens[: self.tokens.index(eos)] if eos in self.tokens else self.tokens
+        known = self.tokens[: first_end(self.tokens, ends)]
         return {
             "text": tokenizer.decode([token for token in known if token != mask]),
             "texts": tuple(tokenizer.texts(self.tokens, gaps=(mask,))),

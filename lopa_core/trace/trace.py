@@ -6,6 +6,7 @@ still while something else runs. A change of these classes is a new version of t
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 
@@ -106,7 +107,7 @@ class Trace:
     canvas has; reason: `complete`, `eos`, `round limit` or `stopped` (unfinished).
 
     hardware, recorded: where and when (ISO 8601, UTC); devices: names of those that ran rows.
-    forced: (round, branch) that won there because somebody asked "what if".
+    end_ids: tokens that end the text. forced: (round, branch) that won there because somebody asked "what if".
     texts: what each slot's token reads as inside the whole text, "" where it is masked, None where it is part of a
     character whose text the next token that has one carries; empty without a tokenizer. pieces: display text of
     every token id that occurs, alone. special: those of them that are special tokens.
@@ -117,7 +118,7 @@ class Trace:
     settings: dict[str, object]
     prompt: str
     prompt_tokens: int
-    eos_id: int | None
+    end_ids: tuple[int, ...]
     mask_id: int
     rounds: tuple[TraceRound, ...]
     tokens: tuple[int, ...]
@@ -139,7 +140,10 @@ class Trace:
 
     @property
     def ids(self) -> tuple[int, ...]:
-        """Generated token ids; cut behind the first end-of-text where the settings stop there."""
-        if self.settings.get("stop_at_eos") and self.eos_id in self.tokens:
-            return self.tokens[: self.tokens.index(self.eos_id) + 1]
-        return self.tokens
+        """Generated token ids; cut behind the first end of the text where the settings stop there."""
+        return self.tokens[: first_end(self.tokens, self.end_ids) + 1] if self.settings.get("stop_at_eos") else self.tokens
+
+
+def first_end(tokens: Sequence[int], end_ids: Collection[int]) -> int:
+    """Where the text first ends, counted in slots; the number of slots if it does not."""
+    return next((place for place, token in enumerate(tokens) if token in end_ids), len(tokens))

@@ -22,7 +22,8 @@ from .lanes import Lane, lanes
 from .scorecard import scorecard
 
 RUNNING, FINISHED, STOPPED = "running", "finished", "stopped"
-APART = {"decoder", "reason", "eos_id", "mask_id", "special", "forced", "rounds", "tokens", "texts", "pieces"}  # of a lane, not in its head
+# parts of a lane that are not in its head
+APART = {"decoder", "reason", "end_ids", "mask_id", "special", "forced", "rounds", "tokens", "texts", "pieces"}
 NO_MODEL = "A recording cannot be decoded on from: open it on a page that has its model."
 
 
@@ -70,7 +71,7 @@ def lane_state(lane: Lane, status: str, rounds: Sequence[str]) -> dict[str, Any]
     return {
         "decoder": trace.decoder, "title": lane.title, "role": lane.role, "status": status, "reason": trace.reason,
         "head": head | {"devices": list(trace.devices)},
-        "slots": trace.slots, "block_size": trace.settings["block_size"], "eos_id": trace.eos_id, "mask_id": trace.mask_id,
+        "slots": trace.slots, "block_size": trace.settings["block_size"], "end_ids": list(trace.end_ids), "mask_id": trace.mask_id,
         "special": list(trace.special), "forced": [list(each) for each in trace.forced],
         "rounds": list(rounds), "counts": [list(each) for each in progress(trace)],
         "tokens": list(trace.tokens), "texts": list(trace.texts),

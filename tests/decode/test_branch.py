@@ -21,13 +21,13 @@ def settings(**changes):
 
 def canvas():
     """Two prompt tokens and one opened block; slot 4 is decided."""
-    made = Canvas.start(np.array([1, 1]), settings(), mask_id=0)
+    made = Canvas.start(np.array([1, 1]), settings(), mask_id=0, ends=frozenset([EOS]))
     made.opened, made.tokens[4] = 1, 7
     return made
 
 
 def tried_slots(slots=SLOTS, seen=SEEN, **changes):
-    return [branch.tried and branch.tried.slot for branch in spawn(canvas(), slots, seen, settings(**changes), EOS)]
+    return [branch.tried and branch.tried.slot for branch in spawn(canvas(), slots, seen, settings(**changes))]
 
 
 def test_branches_are_the_most_confident_masks_then_the_anchor():
@@ -43,12 +43,12 @@ def test_ties_go_to_the_lower_slot_in_long_windows_too():
     wide = settings(max_new_tokens=64, block_size=64, lookahead=64)
     start = Canvas.start(np.array([1, 1]), wide, mask_id=0)
     slots, confidences = np.arange(2, 66), -(np.arange(64) % 3).astype("f4")
-    branches = spawn(start, slots, Observation(slots, confidences + 3, confidences), wide, EOS)
+    branches = spawn(start, slots, Observation(slots, confidences + 3, confidences), wide)
     assert [branch.tried.slot for branch in branches[:-1]] == sorted(slots.tolist(), key=lambda slot: ((slot - 2) % 3, slot))
 
 
 def test_a_branch_is_the_anchor_and_one_token():
-    first, second, anchor = spawn(canvas(), SLOTS, SEEN, settings(), EOS)
+    first, second, anchor = spawn(canvas(), SLOTS, SEEN, settings())
     assert anchor.canvas.tokens.tolist() == [1, 1, 0, 0, 7, 0]
     assert first.canvas.tokens.tolist() == [1, 1, 0, 22, 7, 0]
     assert second.canvas.tokens.tolist() == [1, 1, 0, 0, 7, EOS]
@@ -57,7 +57,7 @@ def test_a_branch_is_the_anchor_and_one_token():
 
 
 def test_branches_share_nothing_that_a_round_changes():
-    first, _, anchor = spawn(canvas(), SLOTS, SEEN, settings(), EOS)
+    first, _, anchor = spawn(canvas(), SLOTS, SEEN, settings())
     first.canvas.fully_active[0] = True
     first.canvas.tokens[2] = 5
     assert not anchor.canvas.fully_active[0] and anchor.canvas.tokens[2] == 0

@@ -36,7 +36,7 @@ def tokens(rounds):
 
 def test_drafts_are_nested_confident_first_and_leave_a_mask():
     canvas, slots = one_block(4)
-    drafts = BRANCHINGS["draft"].spawn(canvas, slots, said([0.5, 0.9, 0.7, 0.6]), replace(CHOSEN, lookahead=8), None)
+    drafts = BRANCHINGS["draft"].spawn(canvas, slots, said([0.5, 0.9, 0.7, 0.6]), replace(CHOSEN, lookahead=8))
     written = [[slot for slot in slots.tolist() if branch.canvas.tokens[slot]] for branch in drafts]
     assert written == [[3], [3, 4], [3, 4, 5], []]
     assert [len(branch.more) for branch in drafts] == [0, 1, 2, 0] and drafts[-1].tried is None
@@ -45,7 +45,7 @@ def test_drafts_are_nested_confident_first_and_leave_a_mask():
 def test_a_chain_of_drafts_breaks_at_the_first_that_is_not_foretold():
     """The anchor would write slot 3, draft 1 slot 5 as draft 2 has it, draft 2 another token than draft 3 has."""
     canvas, slots = one_block(4)
-    drafts = BRANCHINGS["draft"].spawn(canvas, slots, said([0.5, 0.9, 0.7, 0.6]), CHOSEN, None)
+    drafts = BRANCHINGS["draft"].spawn(canvas, slots, said([0.5, 0.9, 0.7, 0.6]), CHOSEN)
     left = [np.array([2, 4, 5]), np.array([2, 5]), np.array([2]), slots]
     seen = [said([0.1, 0.9, 0.2])._replace(tokens=np.array([10, 12, 13])), said([0.1, 0.9])._replace(tokens=np.array([10, 99]))]
     seen += [said([0.9]), said([0.5, 0.9, 0.7, 0.6])]
@@ -104,14 +104,14 @@ def rivals(first, second, third, **more):
 def test_the_pivot_is_the_mask_whose_likely_tokens_are_most_undecided():
     canvas, slots = one_block(3)
     seen = rivals([0.9, 0.4, 0.1], [0.05, 0.35, 0.1], [0.01, 0.02, 0.1])
-    branches = BRANCHINGS["pivot"].spawn(canvas, slots, seen, CHOSEN, None)
+    branches = BRANCHINGS["pivot"].spawn(canvas, slots, seen, CHOSEN)
     tried = [branch.tried and (branch.tried.slot, branch.tried.token) for branch in branches]
     assert tried == [(3, 11), (3, 31), None]  # the third token has less than a tenth of the best; slot 4 has too little mass
 
 
 def test_nothing_undecided_is_no_pivot():
     canvas, slots = one_block(2)
-    assert len(BRANCHINGS["pivot"].spawn(canvas, slots, rivals([0.99, 0.98], [0.01, 0.01], [0.0, 0.0]), CHOSEN, None)) == 1
+    assert len(BRANCHINGS["pivot"].spawn(canvas, slots, rivals([0.99, 0.98], [0.01, 0.01], [0.0, 0.0]), CHOSEN)) == 1
 
 
 def test_a_pivot_has_to_beat_leaving_it_masked():
@@ -127,7 +127,7 @@ def test_a_pivot_has_to_beat_leaving_it_masked():
 
 def adaptively(probabilities, **changes):
     canvas, slots = one_block(len(probabilities))
-    branches = BRANCHINGS["adaptive"].spawn(canvas, slots, said(probabilities), replace(CHOSEN, **changes), None)
+    branches = BRANCHINGS["adaptive"].spawn(canvas, slots, said(probabilities), replace(CHOSEN, **changes))
     return [branch.tried and branch.tried.slot - 2 for branch in branches]
 
 

@@ -74,9 +74,10 @@ def test_saber_takes_back_what_fell_most_since_it_was_read_last():
 
 def test_a_canvas_forgets_what_is_taken_back():
     canvas, slots = one_block(4)
-    canvas.write(slots[:3], np.array([5, 9, 6]), 9)
+    canvas.ends = frozenset([8, 9])
+    canvas.write(slots[:3], np.array([5, 9, 6]))
     assert canvas.ended and canvas.written().tolist() == [2, 3, 4]
-    canvas.take_back(slots[1:2], 9)
+    canvas.take_back(slots[1:2])
     assert not canvas.ended and canvas.written().tolist() == [2, 4] and canvas.filled_shares() == [0.5]
 
 

@@ -97,7 +97,15 @@ def test_reference_makes_every_official_choice_and_keeps_the_rest():
     settings = DecodeSettings(lookahead=5, tau_conf=0.6)
     official = settings.reference()
     changed = {field.name for field in dataclasses.fields(settings) if getattr(settings, field.name) != getattr(official, field.name)}
-    assert changed == {"stop_at_eos", "allow_mask_token", "refresh_boundary", "duplicate_anchor", "round_down"}
+    assert changed == {"stop_at_eos", "stop_at_end_of_turn", "allow_mask_token", "refresh_boundary", "duplicate_anchor", "round_down"}
+
+
+def test_the_tokens_that_end_a_text():
+    config = dataclasses.replace(small_engine().config, end_ids=(59, 7))
+    assert DecodeSettings().ends(config) == {59, 7}  # end of text, end of turn
+    assert DecodeSettings(stop_at_end_of_turn=False).ends(config) == DecodeSettings().reference().ends(config) == {59}
+    assert DecodeSettings(eos_token_id=3).ends(config) == {3}
+    assert DecodeSettings().ends(dataclasses.replace(config, eos_id=None, end_ids=())) == frozenset()
 
 
 SHORT = DecodeSettings(max_new_tokens=8, block_size=4)

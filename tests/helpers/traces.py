@@ -24,7 +24,7 @@ def recorded(settings: DecodeSettings = SMALL, *, decoder: str = "lopa", steps: 
     return recorder.trace(model="dream-a", decoder=decoder, prompt="", tokenizer=None, hardware="test")
 
 
-def written(tokens: tuple[int, ...], *, eos_id: int | None = 9, stop_at_eos: bool = True) -> Trace:
+def written(tokens: tuple[int, ...], *, end_ids: tuple[int, ...] = (9,), stop_at_eos: bool = True) -> Trace:
     """Two rounds by hand: an anchor that fills slots 0 and 1, then a lookahead at slot 2 that wins and fills slot 3."""
     anchor = TraceBranch(-0.5, 4, TraceSeen((0, 1, 2, 3), (5, 6, 7, 8), (0.99, 0.95, 0.6, 0.2)))
     first = TraceRound((anchor,), 0, (0, 1), -3, 4, 0.5, 0.4, (TraceSpan(0, (0,), 0.05, 0.45),))
@@ -33,7 +33,7 @@ def written(tokens: tuple[int, ...], *, eos_id: int | None = 9, stop_at_eos: boo
     second = TraceRound((tried, left), 0, (0,), 0, 4, 1.0, 0.3, (TraceSpan(0, (0, 1), 0.55, 0.9),))
     return Trace(
         model="hand", decoder="lopa", settings={"stop_at_eos": stop_at_eos, "block_size": 4, "max_new_tokens": 4},
-        prompt="?", prompt_tokens=3, eos_id=eos_id, mask_id=11,
+        prompt="?", prompt_tokens=3, end_ids=end_ids, mask_id=11,
         rounds=(first, second), tokens=tokens, reason="complete", text="", hardware="none", recorded="2026-01-01T00:00:00+00:00",
         devices=("none",), pieces={5: "a", 6: "b"},
     )  # fmt: skip

@@ -17,13 +17,14 @@ def test_counts_of_a_hand_written_trace():
 
 
 def test_tokens_stop_at_the_first_end_of_text_and_include_it():
-    assert tokens_to_eos((5, 9, 7, 9), 9, 11) == 2
-    assert tokens_to_eos((5, 6, 7), 9, 11) == 3
-    assert tokens_to_eos((5, 9, 7), None, 11) == 3
+    assert tokens_to_eos((5, 9, 7, 9), (9,), 11) == 2
+    assert tokens_to_eos((5, 6, 7), (9,), 11) == 3
+    assert tokens_to_eos((5, 9, 7), (), 11) == 3
+    assert tokens_to_eos((5, 7, 8, 9), (9, 7), 11) == 2  # whichever comes first
 
 
 def test_masked_slots_are_not_tokens():
-    assert tokens_to_eos((5, 11, 7, 9, 11), 9, 11) == 3
+    assert tokens_to_eos((5, 11, 7, 9, 11), (9,), 11) == 3
 
 
 def test_ids_are_cut_where_the_settings_stop():

@@ -48,8 +48,8 @@ def test_the_clock_counts_only_its_own_steps():
 
 def test_eos_of_the_settings_is_the_trace_s():
     settings = DecodeSettings(max_new_tokens=32, block_size=16, eos_token_id=473)
-    assert recorded(settings).eos_id == 473
-    assert recorded(SMALL).eos_id == 510
+    assert recorded(settings).end_ids == (473,)
+    assert recorded(SMALL).end_ids == (510,)
 
 
 @pytest.mark.parametrize("decoder", ["vanilla", "confidence"])

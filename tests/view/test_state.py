@@ -37,14 +37,14 @@ def test_a_lane_holds_everything_of_its_trace():
     traces = [replace(trace, texts=("x",) * len(trace.tokens), special=(3,), forced=((1, 0),)) for trace in pair()]
     rebuilt = []
     for lane in loaded(ABOUT, traces)["lanes"]:
-        own = {name: lane[name] for name in ("decoder", "reason", "eos_id", "mask_id", "special", "forced", "tokens", "texts", "pieces")}
+        own = {name: lane[name] for name in ("decoder", "reason", "end_ids", "mask_id", "special", "forced", "tokens", "texts", "pieces")}
         rebuilt.append(lane["head"] | own | {"rounds": [json.loads(each) for each in lane["rounds"]]})
     assert files.loads(json.dumps({"format": files.FORMAT, "version": files.VERSION, "traces": rebuilt})) == tuple(traces)
 
 
 def test_lanes_carry_what_the_canvas_needs():
     trace, lane = pair()[1], loaded(ABOUT, pair())["lanes"][1]
-    assert lane["slots"] == 32 and lane["block_size"] == 16 and lane["eos_id"] == trace.eos_id
+    assert lane["slots"] == 32 and lane["block_size"] == 16 and lane["end_ids"] == list(trace.end_ids)
     assert lane["counts"][-1] == [measure(trace).tokens, trace.rounds[-1].seconds] and len(lane["counts"]) == len(lane["rounds"])
     assert lane["pieces"][str(trace.tokens[0])] == f" t{trace.tokens[0]}"
 

@@ -12,20 +12,20 @@ const inLine = (text) => visible(text).replaceAll('\n', '↵');
 class Words {
   read(lane) {
     this.pieces = lane.pieces;
-    this.eos = lane.eos_id;
+    this.ends = new Set(lane.end_ids);
     this.names = new Set(lane.special);
     this.known = new Map();
   }
 
   special(token) {
-    return token === this.eos || this.names.has(token);
+    return this.ends.has(token) || this.names.has(token);
   }
 
   // A token by itself, in one line.
   alone(token) {
     let text = this.known.get(token);
     if (text === undefined) {
-      text = token === this.eos ? 'end' : inLine(this.pieces[token] ?? ` ${token}`);
+      text = this.ends.has(token) ? 'end' : inLine(this.pieces[token] ?? ` ${token}`);
       this.known.set(token, text);
     }
     return text;

@@ -34,7 +34,7 @@ class Track {
       this.round[slot] = index;
       this.token[slot] = token;
       this.chance[slot] = chance;
-      if (token === this.lane.eos_id) end = Math.min(end, slot);
+      if (this.lane.end_ids.includes(token)) end = Math.min(end, slot);
     };
     this.turn(NEVER - 1); // what is added follows what stood last
     const brought = best.slot === null ? [] : [[best.slot, best.token, best.probability], ...best.more];
@@ -44,15 +44,15 @@ class Track {
     for (const [slot] of brought) this.brought[slot] = 1;
     for (const slot of this.lives.keys()) if (this.round[slot] === index) this.live(slot, index);
     for (const slot of round.taken) this.take(slot, index);
-    if (round.taken.includes(end)) end = Math.min(NEVER, ...this.standing(this.lane.eos_id));
+    if (round.taken.includes(end)) end = Math.min(NEVER, ...this.standing());
     this.seconds.push(round.seconds);
     this.filled.push(this.filled[index] + round.filled.length + brought.length - round.taken.length);
     this.ends.push(end);
   }
 
-  // Slots where `token` stands after all rounds.
-  standing(token) {
-    return [...this.round.keys()].filter((slot) => this.round[slot] < NEVER && this.token[slot] === token);
+  // Slots where the text ends after all rounds.
+  standing() {
+    return [...this.round.keys()].filter((slot) => this.round[slot] < NEVER && this.lane.end_ids.includes(this.token[slot]));
   }
 
   live(slot, from) {

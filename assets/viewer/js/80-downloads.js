@@ -15,8 +15,8 @@ function save(name, type, text) {
 
 // The trace format of lopa_core/trace/files.py. Rounds are joined as the texts they came as: no number is written anew.
 function traceFile(state) {
-  const traces = state.lanes.map(({ head, rounds, decoder, reason, eos_id, mask_id, special, forced, tokens, texts, pieces }) => {
-    const plain = { ...head, decoder, reason, eos_id, mask_id, special, forced, tokens, texts, pieces };
+  const traces = state.lanes.map(({ head, rounds, decoder, reason, end_ids, mask_id, special, forced, tokens, texts, pieces }) => {
+    const plain = { ...head, decoder, reason, end_ids, mask_id, special, forced, tokens, texts, pieces };
     return JSON.stringify(plain).slice(0, -1) + ',"rounds":[' + rounds.join(',') + ']}';
   });
   return '{"format":"lopa-trace","version":2,"traces":[' + traces.join(',') + ']}';

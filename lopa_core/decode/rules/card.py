@@ -63,7 +63,7 @@ class Terminator:
 
 
 PickIn = Callable[["Canvas", np.ndarray, "Observation"], np.ndarray]
-Spawn = Callable[["Canvas", np.ndarray, "Observation", "DecodeSettings", "int | None"], "list[Branch]"]
+Spawn = Callable[["Canvas", np.ndarray, "Observation", "DecodeSettings"], "list[Branch]"]
 Weigh = Callable[["Sequence[Branch]", "Sequence[np.ndarray]", "Sequence[Observation]", "DecodeSettings", PickIn], "list[float]"]
 
 
@@ -71,7 +71,7 @@ Weigh = Callable[["Sequence[Branch]", "Sequence[np.ndarray]", "Sequence[Observat
 class Branching:
     """A rule that makes branches of a canvas and says which one goes on.
 
-    spawn(canvas, slots, seen, settings, eos_id): the branches of the next round, at most lookahead + 1, the anchor last
+    spawn(canvas, slots, seen, settings): the branches of the next round, at most lookahead + 1, the anchor last
     if there is one; slots, seen: the masks left after the fill. weigh(branches, slots, seen, settings, pick): a score per
     branch, the highest wins; pick(canvas, slots, seen) is what would be filled.
     """

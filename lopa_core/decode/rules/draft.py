@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..settings import DecodeSettings
 
 
-def spawn(canvas: Canvas, slots: np.ndarray, seen: Observation, settings: DecodeSettings, eos_id: int | None) -> list[Branch]:
+def spawn(canvas: Canvas, slots: np.ndarray, seen: Observation, settings: DecodeSettings) -> list[Branch]:
     """Nested drafts with 1, 2, .. lookahead more tokens, the most confident ones of the first block, then the anchor.
 
     A draft leaves a mask in its block, so that blocks close by the anchor's fill as they would without drafts. Under
@@ -32,7 +32,7 @@ def spawn(canvas: Canvas, slots: np.ndarray, seen: Observation, settings: Decode
     for count in range(1, len(tokens) + 1):
         future = canvas.copy()
         for each in tokens[:count]:
-            future.decide(each.slot, each.token, eos_id)
+            future.decide(each.slot, each.token)
         drafts.append(Branch(future, tokens[0], tuple(tokens[1:count])))
     return [*drafts, Branch(canvas)]
 

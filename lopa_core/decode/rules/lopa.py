@@ -23,14 +23,14 @@ def weigh(
     return [score(each.confidences, branch.tried, settings) for branch, each in zip(branches, seen)]
 
 
-def spawn_adaptively(canvas: Canvas, slots: np.ndarray, seen: Observation, settings: DecodeSettings, eos_id: int | None) -> list[Branch]:
+def spawn_adaptively(canvas: Canvas, slots: np.ndarray, seen: Observation, settings: DecodeSettings) -> list[Branch]:
     """LoPA's branches without those that rarely pay.
 
     A lookahead beats its anchor in nine of ten rounds, so where one is at hand whose token has a probability of at
     least adaptive_sure, the anchor is not run; and a token that is less probable than the best one by more than
     adaptive_gap is not tried.
     """
-    *lookaheads, anchor = spawn(canvas, slots, seen, settings, eos_id)
+    *lookaheads, anchor = spawn(canvas, slots, seen, settings)
     if not lookaheads:
         return [anchor]
     best = max(branch.tried.probability for branch in lookaheads)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..settings import DecodeSettings
 
 
-def spawn(canvas: Canvas, slots: np.ndarray, seen: Observation, settings: DecodeSettings, eos_id: int | None) -> list[Branch]:
+def spawn(canvas: Canvas, slots: np.ndarray, seen: Observation, settings: DecodeSettings) -> list[Branch]:
     """A branch per kept token of the pivot, the mask whose kept tokens are the most undecided, then the anchor.
 
     Kept are the best token and, of the next two, those with at least pivot_ratio of its probability; a slot whose kept
@@ -38,7 +38,7 @@ def spawn(canvas: Canvas, slots: np.ndarray, seen: Observation, settings: Decode
     for token, share in zip(tokens[: settings.lookahead], kept[:, pivot]):
         if share > 0:
             future = canvas.copy()
-            future.decide(int(slots[pivot]), int(token), eos_id)
+            future.decide(int(slots[pivot]), int(token))
             branches.append(Branch(future, Tried(int(slots[pivot]), int(token), float(share), float(seen.confidences[pivot]))))
     return [*branches, Branch(canvas)]
 
