@@ -45,4 +45,5 @@ def show_rounds(trace: Trace) -> None:
         best = each.branches[each.winner]
         won = "anchor" if best.anchor else f"lookahead at slot {best.slot}"
         written = " ".join(f"{slot}:{trace.pieces.get(token, token)!r}" for slot, token, _ in each.committed)
-        print(f"  {index:>4} {len(each.branches)} rows, {won} ({best.score:.3f}), {len(each.committed)} tokens: {written}")
+        back = f", taken back: {' '.join(map(str, each.taken))}" if each.taken else ""
+        print(f"  {index:>4} {len(each.branches)} rows, {won} ({best.score:.3f}), {len(each.committed)} tokens: {written}{back}")

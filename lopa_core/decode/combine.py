@@ -26,5 +26,7 @@ def check_combination(chosen: DecodeSettings) -> None:
         raise SettingsError("Under block-causal attention no slot sees a later block, so suffix has to be none.")
     if chosen.suffix == "cached" and superposes(chosen):
         raise SettingsError("Superposed copies stand where a cached suffix would: take suffix masks or none.")
+    if "divergences" in SELECTIONS[chosen.selection].columns and superposes(chosen):
+        raise SettingsError(f"Selection {chosen.selection} compares distributions of masks, not of superposed copies: take another remask.")
     if chosen.duplicate_anchor and chosen.branching != "lookahead":
         raise SettingsError(f"duplicate_anchor belongs to the official LoPA, branching lookahead, not to {chosen.branching}.")

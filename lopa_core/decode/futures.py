@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from .observation import Observation
 from .past import Past
 from .rules.registry import NONE, REMASKINGS, superposes
 from .settings import DecodeSettings
-from .superposed import layout, linked, stack, witnessed
+from .superposed import Copies, Layout, layout, linked, stack, witnessed
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,21 @@ class Judges:
         return whole
 
 
-def superpose(branches: Sequence[Branch], masked: list[np.ndarray], settings: DecodeSettings, past: Past, *, shifted: bool) -> tuple:
+def judging(
+    branches: Sequence[Branch], masked: list[np.ndarray], settings: DecodeSettings, past: Past, start: int, width: int, *, shifted: bool
+) -> tuple[Copies | None, Judges | None]:
+    """The copies of a round over a window start..start + width, and who is asked besides the masks; None where no rule asks."""
+    if superposes(settings):
+        copies, judges = superpose(branches, masked, settings, past, shifted=shifted)
+        return copies, replace(judges, columns=judges.columns + width)
+    if settings.remask != NONE:
+        return None, reread(branches, start, shifted=shifted)
+    return None, None
+
+
+def superpose(
+    branches: Sequence[Branch], masked: list[np.ndarray], settings: DecodeSettings, past: Past, *, shifted: bool
+) -> tuple[Copies | None, Judges]:
     """(Copies, Judges) of a round; no Copies where nothing is to be judged. masked: each branch's masked slots.
 
     The judges' columns are counted from the first copy.
@@ -76,7 +90,9 @@ def gathered(judges: list[tuple[int, int, int, int]]) -> Judges:
     return Judges(*np.array(judges, dtype=np.int64).reshape(-1, 4).T)
 
 
-def arranged(branch: Branch, candidates: dict[int, int], judged: list[int], settings: DecodeSettings, shifted: bool) -> tuple:
+def arranged(
+    branch: Branch, candidates: dict[int, int], judged: list[int], settings: DecodeSettings, shifted: bool
+) -> tuple[Layout, np.ndarray]:
     """Layout and links of one row."""
     canvas = branch.canvas
     own = layout(canvas, candidates, judged, shifted=shifted)

@@ -10,10 +10,10 @@ import numpy as np
 
 from ..model.family import ModelConfig
 from .branch import Branch
-from .futures import Judges, reread, superpose
+from .futures import Judges, judging
 from .observation import Observation
 from .past import Past
-from .rules.registry import NONE, superposes
+from .rules.registry import NONE
 from .settings import DecodeSettings
 from .superposed import PADDING, Copies
 
@@ -26,8 +26,8 @@ class Window:
     columns [B, M]: the columns whose predictions are wanted, of each row as many as the neediest has; queries [n]:
     which of these are meant, flat into [B * M]; uniforms [n] or None: draws for sampling.
     prompt, block_size: where blocks begin, for block-causal attention. credit_tokens, credit [n, K] or None: what is
-    added to the logits of a query (rules/credit.py). copies: columns W.. are these. targets [n] or None: tokens whose probability
-    is asked. kept: the slot up to which keys and values behind the window are seen as they are in the cache; 0: none.
+    added to the logits of a query (rules/credit.py). copies: columns W.. are these. targets [n] or None: tokens whose
+    probability is asked. kept: the slot up to which keys and values behind the window are seen as they are in the cache; 0: none.
     """
 
     tokens: np.ndarray
@@ -71,6 +71,30 @@ class Engine(Protocol):
         """Row `row` won: its distributions are what the next forward's are compared with. Asked by some rules only."""
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a forward is asked: rows, columns of the window, the slots they are about, the tokens whose probability counts; all [n].
+
+    order: how these were sorted by row where judges were added; None where they were not.
+    """
+
+    rows: np.ndarray
+    columns: np.ndarray
+    slots: np.ndarray
+    targets: np.ndarray | None = None
+    order: np.ndarray | None = None
+
+    def beside(self, judges: Judges | None, mask_id: int) -> Asked:
+        """With the judges' questions in their rows."""
+        if judges is None:
+            return self
+        rows = np.concatenate((self.rows, judges.rows))
+        order = np.argsort(rows, kind="stable")
+        targets = np.concatenate((np.full(len(self.rows), mask_id), judges.targets))
+        columns, slots = np.concatenate((self.columns, judges.columns)), np.concatenate((self.slots, judges.slots))
+        return Asked(rows[order], columns[order], slots[order], targets[order], order)
+
+
 @dataclass(slots=True)
 class Sight:
     """The window of a round and which masked slots of which branch it answers for."""
@@ -80,8 +104,8 @@ class Sight:
     bounds: list[int]  # where each branch's slots begin among all, and their number
     answered: np.ndarray  # [all slots] bool: False where the answer is the remembered one
     judges: Judges | None = None
-    told: Observation | None = None  # what the judges said, once they were asked
     order: np.ndarray | None = None  # with judges: the window's queries among those of slots, then those of judges
+    told: Observation | None = None  # what the judges said, once they were asked
 
     @property
     def copies(self) -> int:
@@ -103,6 +127,7 @@ class Sight:
         return self.judges.slots[about], self.told.part(about)
 
     def parts(self, seen: Observation, remembered: Observation | None) -> list[Observation]:
+        """Of the masked slots alone."""
         if not self.answered.all():
             whole = Observation(*(field if field is None else np.empty(len(self.answered), field.dtype) for field in seen))
             for target, fresh, old in zip(whole, seen, remembered):
@@ -135,27 +160,18 @@ def look(branches: Sequence[Branch], settings: DecodeSettings, past: Past, *, sh
     answered = slots >= first.committed + (boundary and not refresh)
     bounds = np.searchsorted(rows, np.arange(len(branches) + 1)).tolist()
     apart = [slots[low:high] for low, high in zip(bounds, bounds[1:])]
-    asked, wanted, copies, judges, order = rows[answered], slots[answered] - shifted - start, None, None, None
-    targets = np.zeros(len(asked), dtype=np.int64) if settings.remask != NONE else None
-    if superposes(settings):
-        copies, judges = superpose(branches, apart, settings, past, shifted=shifted)
-    elif settings.remask != NONE:
-        judges = reread(branches, start, shifted=shifted)
-    if judges:
-        behind = width if copies else 0
-        asked, wanted = np.concatenate((asked, judges.rows)), np.concatenate((wanted, judges.columns + behind))
-        order = np.argsort(asked, kind="stable")
-        asked, wanted = asked[order], wanted[order]
-        targets = None if targets is None else np.concatenate((targets, judges.targets))[order]
-    columns, queries = ask(asked, wanted, len(branches))
+    copies, judges = judging(branches, apart, settings, past, start, width, shifted=shifted)
+    asked = Asked(rows[answered], slots[answered] - shifted - start, slots[answered]).beside(judges, first.mask_id)
+    columns, queries = ask(asked.rows, asked.columns, len(branches))
     uniforms = None
     if settings.temperature > 0:
         draws = np.random.default_rng((settings.seed, round_index)).random(len(first.tokens), dtype=np.float32)
-        uniforms = draws[slots][answered]  # one draw per slot and round: branches see common random numbers
-    credit = past.credit.of(slots[answered]) if past.credit else (None, None)
+        uniforms = draws[asked.slots]  # one draw per slot and round: branches see common random numbers
+    credit = past.credit.of(asked.slots) if past.credit else (None, None)
+    targets = asked.targets if settings.remask != NONE else None
     kept = len(first.tokens) if settings.suffix == "cached" else 0
     window = Window(tokens, start, ends, columns, queries, uniforms, first.prompt, first.block_size, *credit, copies, targets, kept)
-    return Sight(window, apart, bounds, answered, judges, order=order)
+    return Sight(window, apart, bounds, answered, judges, asked.order)
 
 
 def ask(rows: np.ndarray, wanted: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:

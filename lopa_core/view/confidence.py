@@ -59,7 +59,7 @@ def curves(lane: Lane, edge: float) -> list[Plain]:
     return [
         curve("other lookaheads", [number for number, _ in others], [branch for _, branch in others], edge)
         | {"mode": "markers", "marker": {"symbol": "circle", "size": 4, "color": "rgba(128,138,152,0.6)"}},
-        curve("anchor", numbers, [anchor(each) for each in rounds], edge)
+        curve("anchor", *anchors(rounds), edge)
         | {"mode": "lines+markers", "line": dashed, "marker": {"symbol": "circle-open", "size": 7, "color": GREY, "maxdisplayed": 60}},
         curve("winner", numbers, [each.best for each in rounds], edge)
         | {"mode": "lines+markers", "line": {"color": lane.accent, "width": 2}, "marker": winners(lane)},
@@ -89,15 +89,21 @@ def lookaheads(each: TraceRound) -> list[tuple[int, TraceBranch]]:
     return [(index, branch) for index, branch in enumerate(each.branches) if not branch.anchor]
 
 
-def anchor(each: TraceRound) -> TraceBranch:
-    """The anchor, which is the last branch."""
-    return each.branches[-1]
+def anchor(each: TraceRound) -> TraceBranch | None:
+    """The anchor, which is the last branch; adaptive LoPA may do without."""
+    return each.branches[-1] if each.branches[-1].anchor else None
+
+
+def anchors(rounds: Sequence[TraceRound]) -> tuple[list[int], list[TraceBranch]]:
+    """(forward passes that have an anchor, the anchors)."""
+    told = [(number, branch) for number, each in enumerate(rounds, 1) if (branch := anchor(each))]
+    return [number for number, _ in told], [branch for _, branch in told]
 
 
 def summary(lane: Lane) -> str:
     rounds = lane.trace.rounds
-    comparable = [each for each in rounds if each.brought and anchor(each).masks_left and each.best.masks_left]
-    surer = [each.best.score - anchor(each).score for each in comparable]
+    pairs = [(each.best, branch) for each in rounds if each.brought and (branch := anchor(each))]
+    surer = [best.score - branch.score for best, branch in pairs if best.masks_left and branch.masks_left]
     taken = sum(each.brought is not None for each in rounds)
     mean = sum(surer) / max(1, len(surer))
     told = f", where its branch confidence was {abs(mean):.3f} {'above' if mean >= 0 else 'below'} the anchor's on average" if surer else ""
@@ -112,5 +118,6 @@ def table(shown: Sequence[Lane]) -> Plain:
             scores = sorted((branch.score, worded(branch)) for index, branch in lookaheads(each) if index != each.winner)
             others = "" if not scores else f"{scores[0][1]} to {scores[-1][1]}" if len(scores) > 1 else scores[0][1]
             name = branch_name(lane.trace, number, each.winner)
-            rows.append([lane.title, str(number + 1), worded(anchor(each)), name, worded(each.best), others])
+            beside = anchor(each)
+            rows.append([lane.title, str(number + 1), worded(beside) if beside else "", name, worded(each.best), others])
     return {"head": ["Decoder", "Forward pass", "Anchor", "Winner", "Its branch confidence", "Other lookaheads"], "rows": rows}

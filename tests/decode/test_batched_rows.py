@@ -19,6 +19,7 @@ VARIANTS = {
     "LEAP": {"selection": "leap", "leap_eta": 0.05, "leap_tau": 0.3},
     "LEAP, block causal": {"selection": "leap", "leap_eta": 0.05, "leap_tau": 0.3, "attention": "block_causal"},
     "credit": {"credit_alpha": 0.7},
+    "LEAP with credit": {"selection": "leap", "leap_eta": 0.05, "leap_tau": 0.3, "credit_alpha": 0.7},
     "suffix of masks": {"suffix": "masks"},
     "cached suffix": {"suffix": "cached"},
     "one by one": {"selection": "one"},

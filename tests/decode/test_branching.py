@@ -138,6 +138,15 @@ def test_adaptive_lopa_runs_the_anchor_only_where_no_lookahead_is_sure():
     assert adaptively([0.7, 0.5], confidence_floor=0.8) == [None]
 
 
+def test_beside_leap_adaptive_lopa_tries_only_what_the_future_confirms():
+    canvas, slots = one_block(3)
+    seen = said([0.9, 0.8, 0.7], future_tokens=[10, 99, 12])
+    for settings, wanted in ((CHOSEN, [2, 4]), (replace(CHOSEN, lookahead=1), [2])):
+        assert [branch.tried.slot for branch in BRANCHINGS["adaptive"].spawn(canvas, slots, seen, settings)] == wanted
+    nothing = seen._replace(future_tokens=np.array([-1, -1, -1]))
+    assert [branch.tried for branch in BRANCHINGS["adaptive"].spawn(canvas, slots, nothing, CHOSEN)] == [None]
+
+
 def test_adaptive_lopa_that_is_never_sure_is_lopa():
     network, lopa = conformance_network("dream-a"), replace(DRAFT, selection="threshold", branching="lookahead", tau_conf=0.5)
     (rounds, wanted), (ours, got) = (

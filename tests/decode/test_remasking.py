@@ -174,6 +174,19 @@ def test_re_masking_branches_or_samples_is_refused(remask, changes):
         DecodeSettings(remask=remask, **changes)
 
 
+def test_distributions_of_copies_are_not_those_of_masks():
+    with pytest.raises(SettingsError, match="klass"):
+        DecodeSettings(selection="klass", remask="wino", lookahead=0)
+    assert DecodeSettings(selection="klass", remask="saber", lookahead=0).remask == "saber"
+
+
+@pytest.mark.parametrize("changes", [{"credit_alpha": 0.7}, {"selection": "leap"}, {"terminator": "prophet"}, {"suffix": "masks"}], ids=str)
+def test_re_masking_joins_other_rules(changes):
+    for settings in (WINO, SABER):
+        rounds, outcome = run(PROMPT, LocalEngine(conformance_network("dream-a")), replace(settings, **changes))
+        assert outcome.reason in ("complete", "eos") and all(len(each.filled) > len(each.taken) for each in rounds)
+
+
 def test_named_decoders_can_all_be_had():
     for name in DECODERS:
         for settings in (DecodeSettings(), DecodeSettings(lookahead=7, tau_add=0.1, attention="block_causal")):

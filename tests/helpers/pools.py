@@ -21,7 +21,7 @@ from .models import MODELS
 PROMPT = [165, 485, 77, 202, 333, 24, 37]
 SETTINGS = DecodeSettings(max_new_tokens=32, block_size=8, tau_add=0.1)
 LANES = {"confidence": SETTINGS.decoder("confidence"), "lopa": SETTINGS}
-QUICK = Patience(start=60, silence=5, answer=2, rest=0.1, longest_rest=0.4)
+QUICK = Patience(start=60, silence=5, answer=4, rest=0.1, longest_rest=0.4)
 
 
 class Stage:

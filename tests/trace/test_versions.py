@@ -9,6 +9,8 @@ from lopa_core.trace import files
 from lopa_core.trace.check import TraceError
 from lopa_core.trace.metrics import measure
 
+from ..helpers.traces import recorded
+
 OLD = Path(__file__).parent / "files" / "version1.json"  # written by the last program of version 1
 
 
@@ -32,6 +34,18 @@ def test_what_was_read_is_written_in_the_newest_version():
     old = files.read(OLD)
     assert files.loads(files.dumps(old)) == old
     assert json.loads(files.dumps(old))["version"] == 3
+
+
+def test_version_2_is_read():
+    """It had no drafts, no copies, and nothing was ever taken back."""
+    wanted = (recorded(),)
+    raw = json.loads(files.dumps(wanted)) | {"version": 2}
+    (raw["traces"][0]["eos_id"],) = raw["traces"][0].pop("end_ids")
+    for each in raw["traces"][0]["rounds"]:
+        del each["taken"], each["copies"]
+        for branch in each["branches"]:
+            del branch["more"]
+    assert files.loads(json.dumps(raw)) == wanted
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ class Panel {
       this.branch = round.winner;
     }
     const count = round.branches.length;
-    put(this.title, `Pass ${this.index + 1}${begun ? '' : ', still to come'}: ${count === 1 ? 'only the anchor' : `${count} branches`}`);
+    put(this.title, `Pass ${this.index + 1}${begun ? '' : ', still to come'}: ${count === 1 ? `only ${branchName(round, 0) === 'anchor' ? 'the anchor' : 'one lookahead'}` : `${count} branches`}`);
     this.draw();
   }
 

@@ -28,8 +28,11 @@ def spawn_adaptively(canvas: Canvas, slots: np.ndarray, seen: Observation, setti
 
     A lookahead beats its anchor in nine of ten rounds, so where one is at hand whose token has a probability of at
     least adaptive_sure, the anchor is not run; and a token that is less probable than the best one by more than
-    adaptive_gap is not tried.
+    adaptive_gap is not tried. Beside LEAP, only tokens are that its look into the future has confirmed.
     """
+    if seen.future_tokens is not None:
+        confirmed = seen.future_tokens == seen.tokens
+        slots, seen = slots[confirmed], seen.part(confirmed)
     *lookaheads, anchor = spawn(canvas, slots, seen, settings)
     if not lookaheads:
         return [anchor]
@@ -52,8 +55,8 @@ ADAPTIVE = Branching(
     card=Card(
         name="adaptive", kind="branching", title="Adaptive LoPA (ours)", source="this repository",
         formula="LoPA without the anchor where a lookahead has p >= adaptive_sure, "
-        "and without lookaheads less probable than the best by more than adaptive_gap",
-        defaults="lookahead 3, floor and adaptive_sure 0.6, adaptive_gap 1", rows="up to k - 1, none where nothing reaches the floor",
+        "and without lookaheads less probable than the best by more than adaptive_gap; beside LEAP, confirmed tokens only",
+        defaults="lookahead 2, floor and adaptive_sure 0.6, adaptive_gap 1", rows="up to k - 1, none where nothing reaches the floor",
         inferred="all of it is ours, chosen on held-out problems of the embedded model",
     ),
     spawn=spawn_adaptively, weigh=weigh,
