@@ -49,15 +49,16 @@ class Page:
     link: gr.Textbox
     waiting: gr.HTML
     banner: gr.HTML
-    viewer: gr.HTML
     chips: dict[str, gr.Button]
     upload: gr.UploadButton
-    widgets: dict[str, Any]
+    viewer: gr.HTML
     held: gr.State
+    widgets: dict[str, Any]
+    tabs: gr.Tabs
 
     @property
     def asked(self) -> list[Any]:
-        """Prompt, model, baseline and settings: what a race is made of."""
+        """Prompt, model, both decoders and settings: what a race is made of."""
         return [self.prompt, *(widget for name, widget in self.widgets.items() if name != "preset")]
 
 
@@ -131,15 +132,15 @@ def connect_sharing(page: gr.Blocks, shelf: Shelf, parts: Page) -> None:
     for name, chip in parts.chips.items():
         chip.click(opener(shelf, lambda name=name: gallery.recording(name)), None, shown, **PRIVATE)
     parts.upload.upload(open_file(shelf), parts.upload, shown, **PRIVATE)
-    page.load(open_link(shelf), None, [parts.prompt, *asked, *shown], **PRIVATE)
+    page.load(open_link(shelf), None, [parts.prompt, *asked, *shown, parts.tabs], **PRIVATE)
 
 
 # ---- what they do --------------------------------------------------------------------------------------------------
 
 
 def race_of(shelf: Shelf, asked: tuple[Any, ...]) -> Running:
-    prompt, model, baseline, *values = asked
-    return start(shelf, prompt, model, baseline, dict(zip(NAMES, values)))
+    prompt, model, baseline, decoder, *values = asked
+    return start(shelf, prompt, model, baseline, decoder, dict(zip(NAMES, values)))
 
 
 def begin(line_up: Callable[[], Running]) -> tuple[Any, ...]:
@@ -173,9 +174,9 @@ def ask_to_stop(wish: Stop | None) -> Any:
 
 
 def link_maker(shelf: Shelf) -> Callable[..., Any]:
-    def make_link(prompt: str, model: str, baseline: str, *values: Any) -> Any:
+    def make_link(prompt: str, model: str, baseline: str, decoder: str, *values: Any) -> Any:
         try:
-            return gr.update(value=share.write(prompt, shelf.source(model), baseline, dict(zip(NAMES, values))), visible=True)
+            return gr.update(value=share.write(prompt, shelf.source(model), (baseline, decoder), dict(zip(NAMES, values))), visible=True)
         except PageError as error:
             return gr.update(value=str(error), visible=True)
 
@@ -206,7 +207,7 @@ def open_file(shelf: Shelf) -> Callable[[str], tuple[Any, ...]]:
 
 
 def open_link(shelf: Shelf) -> Callable[[gr.Request], tuple[Any, ...]]:
-    """Prompt, model, baseline, settings, viewer, held traces and banner as the page's address asks.
+    """Prompt, model, decoders, settings, viewer, held traces, banner and tab as the page's address asks.
 
     The model may have come since the page was built, so it is set on every visit.
     """
@@ -215,11 +216,13 @@ def open_link(shelf: Shelf) -> Callable[[gr.Request], tuple[Any, ...]]:
         link = share.read(dict(request.query_params), shelf)
         model = link.model or shelf.first
         values = defaults(shelf.source(model)) | link.settings
-        form = [link.prompt, gr.update(value=model, info=shelf.source(model).note), link.baseline, *(values[name] for name in NAMES)]
+        menu = gr.update(value=model, info=shelf.source(model).note)
+        form = [link.prompt, menu, link.baseline, link.decoder, *(values[name] for name in NAMES)]
         shown = [gr.skip(), gr.skip(), link.sentence]
         if link.replay is not None:
             shown = list(opener(shelf, lambda: gallery.recording(link.replay))())
             shown[2] = " ".join(each for each in (shown[2], link.sentence) if each)
-        return *(gr.skip() if each is None else each for each in form), *shown
+        tab = gr.update(selected=link.tab) if link.tab else gr.skip()
+        return *(gr.skip() if each is None else each for each in form), *shown, tab
 
     return open_address

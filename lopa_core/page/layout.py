@@ -15,6 +15,7 @@ from ..trace.trace import Trace
 from ..view import files
 from ..view.state import loaded, recorded
 from . import api, gallery
+from .decoders import decoders_tab
 from .events import Page, connect
 from .shelf import Shelf
 from .system import keep_up, notice
@@ -50,34 +51,46 @@ def build(shelf: Shelf, *, max_queue: int = 16) -> gr.Blocks:
     with gr.Blocks(title="LoPA Side by Side", analytics_enabled=False, fill_width=True) as page:
         widgets, panel = settings_panel(shelf)
         gr.HTML(HEADER, apply_default_css=False)
-        with gr.Column(elem_id="lv-ask"):
-            coming = notice(shelf)
-            prompt = gr.Textbox(next(iter(EXAMPLES.values())).question, label="Prompt", lines=2, max_lines=8, elem_id="lv-prompt")
-            with gr.Row(elem_id="lv-chips"):
-                example_chips(prompt)
-            with gr.Row(elem_id="lv-buttons"):
-                run = gr.Button("Run", variant="primary", elem_id="lv-run", min_width=120)
-                stop = gr.Button("Stop", interactive=False, elem_id="lv-stop", min_width=90)
-                share = gr.Button("Share link", elem_id="lv-share", min_width=90)
-                waiting = gr.HTML("", elem_id="lv-waiting", apply_default_css=False)
-            link = gr.Textbox(visible=False, label="Link to this prompt and these settings", buttons=["copy"], elem_id="lv-link")
-            banner = gr.HTML(
-                "", html_template='<p class="lv-banner" role="alert" hidden></p>', js_on_load=BANNER_JS, apply_default_css=False
-            )
-            chips, upload = recordings()
-        first = first_sight()
-        viewer = gr.HTML(
-            loaded(recorded("first", first, shelf.cannot(first[0].model)), first, known(first[0].prompt)),
-            html_template=files.skeleton(), js_on_load=files.script(), elem_id="lv-viewer", apply_default_css=False,
-            plotly_url=f"gradio_api/file={files.PLOTLY}",
-            replay={"page": files.template(), "css": files.css(), "js": files.script(), "skeleton": files.skeleton()},
-        )  # fmt: skip
-        parts = Page(prompt, run, stop, share, link, waiting, banner, viewer, chips, upload, widgets, gr.State(list(first)))
+        with gr.Tabs(elem_id="lv-tabs") as tabs:
+            with gr.Tab("Race", id="race"):
+                coming = notice(shelf)
+                parts = Page(*ask(), *race(shelf), widgets, tabs)
+            with gr.Tab("Decoders", id="decoders"):
+                decoders_tab()
         connect(page, shelf, parts)
         keep_up(shelf, panel, coming, widgets["model"])
         api.publish(shelf)
     page.queue(default_concurrency_limit=1, max_size=max_queue)
     return page
+
+
+def ask() -> tuple[Any, ...]:
+    """The prompt and everything that is asked with it: the parts of Page up to its upload button."""
+    with gr.Column(elem_id="lv-ask"):
+        prompt = gr.Textbox(next(iter(EXAMPLES.values())).question, label="Prompt", lines=2, max_lines=8, elem_id="lv-prompt")
+        with gr.Row(elem_id="lv-chips"):
+            example_chips(prompt)
+        with gr.Row(elem_id="lv-buttons"):
+            run = gr.Button("Run", variant="primary", elem_id="lv-run", min_width=120)
+            stop = gr.Button("Stop", interactive=False, elem_id="lv-stop", min_width=90)
+            share = gr.Button("Share link", elem_id="lv-share", min_width=90)
+            waiting = gr.HTML("", elem_id="lv-waiting", apply_default_css=False)
+        link = gr.Textbox(visible=False, label="Link to this prompt and these settings", buttons=["copy"], elem_id="lv-link")
+        banner = gr.HTML("", html_template='<p class="lv-banner" role="alert" hidden></p>', js_on_load=BANNER_JS, apply_default_css=False)
+        chips, upload = recordings()
+    return prompt, run, stop, share, link, waiting, banner, chips, upload
+
+
+def race(shelf: Shelf) -> tuple[gr.HTML, gr.State]:
+    """The viewer and the traces it shows."""
+    first = first_sight()
+    viewer = gr.HTML(
+        loaded(recorded("first", first, shelf.cannot(first[0].model)), first, known(first[0].prompt)),
+        html_template=files.skeleton(), js_on_load=files.script(), elem_id="lv-viewer", apply_default_css=False,
+        plotly_url=f"gradio_api/file={files.PLOTLY}",
+        replay={"page": files.template(), "css": files.css(), "js": files.script(), "skeleton": files.skeleton()},
+    )  # fmt: skip
+    return viewer, gr.State(list(first))
 
 
 def first_sight() -> tuple[Trace, ...]:

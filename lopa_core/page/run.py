@@ -18,9 +18,10 @@ from ..runtime.race import Race
 from ..runtime.session import Model
 from ..tasks.examples import known
 from ..trace.trace import Trace
+from ..view.lanes import TITLES
 from ..view.scorecard import scorecard
 from ..view.state import FINISHED, RUNNING, STOPPED, About, draw, round_text, snapshot
-from .shelf import BASELINES, PageError, Shelf, encode, settings_of
+from .shelf import PageError, Shelf, encode, settings_of
 from .words import plain
 
 Told = tuple[dict[str, Any] | None, str, list[Trace] | None]  # viewer state, sentence for the banner, traces once it is over
@@ -62,13 +63,13 @@ def broken_off(running: Running | None, sentence: str) -> Told:
     return (None, sentence, None) if running is None else (running.last_state(), sentence, running.traces())
 
 
-def start(shelf: Shelf, prompt: str, model: str, baseline: str, values: dict[str, Any]) -> Running:
+def start(shelf: Shelf, prompt: str, model: str, baseline: str, decoder: str, values: dict[str, Any]) -> Running:
     """Check everything and line up a race. Raises PageError, SettingsError, ModelError."""
     chosen = shelf.take(model)
-    if baseline not in BASELINES:
-        raise PageError(f"There is no baseline {baseline!r}: take {' or '.join(BASELINES)}.")
+    if baseline == decoder:
+        raise PageError(f"Both sides are {TITLES.get(decoder, decoder)}: take two decoders.")
     settings = settings_of(values)
-    lanes = {name: settings.decoder(name) for name in (baseline, "lopa")}
+    lanes = {name: settings.decoder(name) for name in (baseline, decoder)}
     return Running(chosen, prompt.strip(), chosen.race(encode(chosen, prompt), lanes))
 
 

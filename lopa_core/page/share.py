@@ -11,13 +11,16 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
+from ..decode.decoders import DECODERS
 from ..decode.settings import DecodeSettings, SettingsError
 from ..model.source import Source
-from .shelf import BASELINES, LONGEST_PROMPT, Shelf
+from .shelf import LONGEST_PROMPT, Shelf
 from .widgets import NAMES, RANGES, defaults
 from .words import plain
 
 REPLAY = "replay"  # ?replay=NAME opens a recording
+TABS = ("race", "decoders")
+USUAL_DECODER = "lopa"
 LONGEST_LINK = 8000  # characters of a query string; browsers and proxies take about this much
 
 
@@ -28,6 +31,8 @@ class Link:
     prompt: str | None = None
     model: str | None = None
     baseline: str | None = None
+    decoder: str | None = None
+    tab: str | None = None
     replay: str | None = None
     settings: dict[str, Any] = field(default_factory=dict)
     sentence: str = ""
@@ -37,10 +42,11 @@ class Link:
         return self == Link()
 
 
-def write(prompt: str, source: Source, baseline: str, values: Mapping[str, Any]) -> str:
-    """The query string, with its "?", of a prompt and settings."""
+def write(prompt: str, source: Source, decoders: tuple[str, str], values: Mapping[str, Any]) -> str:
+    """The query string, with its "?", of a prompt, the decoders on the left and on the right, and settings."""
     usual = defaults(source)
-    parts: dict[str, Any] = {"prompt": prompt.strip(), "model": source.name, "baseline": baseline}
+    parts: dict[str, Any] = {"prompt": prompt.strip(), "model": source.name, "baseline": decoders[0]}
+    parts |= {"decoder": decoders[1]} if decoders[1] != USUAL_DECODER else {}
     parts |= {name: short(values[name]) for name in NAMES if values[name] != usual[name]}
     return "?" + urlencode(parts)
 
@@ -62,7 +68,7 @@ def read(query: Mapping[str, str], shelf: Shelf) -> Link:
 
 
 def read_names(query: Mapping[str, str], link: Link, shelf: Shelf) -> list[str]:
-    """Prompt, model and baseline into `link`; returns sentences on what could not be used."""
+    """Prompt, model, decoders and tab into `link`; returns sentences on what could not be used."""
     wrong = []
     prompt = query.get("prompt")
     if prompt is not None and len(prompt) > LONGEST_PROMPT:
@@ -70,7 +76,7 @@ def read_names(query: Mapping[str, str], link: Link, shelf: Shelf) -> list[str]:
     elif prompt:
         link.prompt = prompt
     models = [name for _, name in shelf.choices()]
-    for name, allowed in (("model", models), ("baseline", BASELINES)):
+    for name, allowed in (("model", models), ("baseline", DECODERS), ("decoder", DECODERS), ("tab", TABS)):
         asked = query.get(name)
         if asked in allowed:
             setattr(link, name, asked)

@@ -10,7 +10,6 @@ from ..runtime.opening import Opening
 from ..runtime.session import Model
 
 LONGEST_PROMPT = 2000  # characters
-BASELINES = ("confidence", "vanilla")
 
 
 class PageError(ValueError):

@@ -5,21 +5,31 @@ Only builds components; what the settings mean is decode.settings' business.
 
 from __future__ import annotations
 
+from dataclasses import Field, fields
 from typing import Any
 
 import gradio as gr
 
+from ..decode.decoders import DECODERS
 from ..decode.settings import ATTENTIONS, CONFIDENCES, DecodeSettings
 from ..model.presets import PUBLISHED
 from ..model.source import Source
-from .shelf import BASELINES, Shelf
+from ..view.lanes import TITLES
+from .shelf import Shelf
 from .system import system_panel
-from .words import LABELS
+from .words import LABELS, label
 
-NAMES = (
+SHOWN = (
     "max_new_tokens", "block_size", "tau_conf", "confidence", "tau_add", "tau_act",
     "lookahead", "confidence_floor", "score_creation_weight", "attention", "temperature", "seed",
 )  # fmt: skip
+# what a visitor has no use for: ends of a text, and the official code's choices where ours differ
+TECHNICAL = (
+    "eos_token_id", "stop_at_eos", "stop_at_end_of_turn", "allow_mask_token", "refresh_boundary", "duplicate_anchor", "round_down",
+    "max_rounds",
+)  # fmt: skip
+RULES = tuple(each for each in fields(DecodeSettings) if each.name not in SHOWN + TECHNICAL)  # a new rule's appear by themselves
+NAMES = (*SHOWN, *(each.name for each in RULES))
 # (least, most, step) of the sliders; what the page offers, DecodeSettings may allow more
 RANGES = {
     "max_new_tokens": (4, 512, 4), "block_size": (4, 128, 4), "lookahead": (0, 15, 1), "tau_conf": (0, 1, 0.01), "tau_add": (0, 1, 0.05),
@@ -27,7 +37,6 @@ RANGES = {
 }  # fmt: skip
 Widgets = dict[str, gr.components.Component]
 OWN = "This model's own"
-BASELINE_TITLES = {"confidence": "Confidence decoding", "vanilla": "One token per pass"}
 
 
 def defaults(source: Source) -> dict[str, Any]:
@@ -49,21 +58,21 @@ def settings_panel(shelf: Shelf) -> tuple[Widgets, gr.HTML]:
     start = defaults(shelf.main.source)
     with gr.Sidebar(label="Settings", open=False, width=360, elem_id="lv-settings"):
         gr.HTML("<h2 class='lv-settings-title'>Settings</h2>", apply_default_css=False)
-        widgets = model_group(shelf, start) | filling_group(start) | lookahead_group(start) | sampling_group(start)
+        widgets = model_group(shelf, start) | filling_group(start) | lookahead_group(start) | sampling_group(start) | rules_group(start)
         system = system_panel()
-    return {name: widgets[name] for name in ("preset", "model", "baseline", *NAMES)}, system
+    return {name: widgets[name] for name in ("preset", "model", "baseline", "decoder", *NAMES)}, system
 
 
 def model_group(shelf: Shelf, start: dict[str, Any]) -> Widgets:
     heading("Model and length")
-    baselines = [(BASELINE_TITLES[name], name) for name in BASELINES]
-    both = "The decoder LoPA is raced against; both use the settings here."
+    decoders = [(TITLES[name], name) for name in DECODERS]
     return {
         "preset": gr.Dropdown(
             [OWN, *PUBLISHED], value=OWN, label="Preset", info="Fills in everything below; the paper's are for D2F-Dream."
         ),
         "model": gr.Dropdown(shelf.choices(), value=shelf.first, label="Model", info=shelf.main.source.note),
-        "baseline": gr.Radio(baselines, value=BASELINES[0], label="Baseline", info=both),
+        "baseline": gr.Dropdown(decoders, value="confidence", label="Left", info="The decoder on the left side."),
+        "decoder": gr.Dropdown(decoders, value="lopa", label="Right", info="The decoder on the right; both use the settings here."),
         "max_new_tokens": slider(start, "max_new_tokens", "A whole number of blocks."),
         "attention": menu(start["attention"], ATTENTIONS, LABELS["attention"], "Whether blocks see those behind them (full); as trained."),
     }
@@ -100,6 +109,26 @@ def sampling_group(start: dict[str, Any]) -> Widgets:
         "temperature": slider(start, "temperature", "0 takes the likeliest token; above it tokens are drawn."),
         "seed": gr.Number(start["seed"], precision=0, label=LABELS["seed"], info="The same seed draws the same tokens."),
     }
+
+
+def rules_group(start: dict[str, Any]) -> Widgets:
+    """Parameters of the decoders' rules, as the settings declare them."""
+    with gr.Accordion("Rules of other decoders", open=False, elem_id="lv-rules"):
+        return {each.name: rule_widget(each, start[each.name]) for each in RULES}
+
+
+def rule_widget(field: Field, value: Any) -> gr.components.Component:
+    told = {"label": label(field.name), "info": sentence(field.metadata["help"])}
+    if "choices" in field.metadata:
+        return gr.Dropdown(list(field.metadata["choices"]), value=value, **told)
+    low, high = field.metadata["range"]
+    return gr.Number(
+        value, minimum=low, maximum=high, precision=0 if field.metadata["whole"] else None, step=1 if high > 1 else 0.05, **told
+    )
+
+
+def sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def slider(start: dict[str, Any], name: str, info: str) -> gr.Slider:

@@ -20,8 +20,13 @@ LABELS = {
 }
 
 
+def label(name: str) -> str:
+    """A setting's name for a visitor."""
+    return LABELS.get(name, name.replace("_", " ").capitalize())
+
+
 def plain(sentence: str) -> str:
     """`sentence` for a visitor: a setting at its beginning by its label, an empty field said to be empty."""
     name = re.match(r"\w*", sentence)[0]
-    said = LABELS[name] + sentence[len(name) :] if name in LABELS else sentence
+    said = label(name) + sentence[len(name) :] if name in LABELS or "_" in name else sentence
     return said.replace(", not None.", ", but it is empty.")

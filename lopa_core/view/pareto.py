@@ -7,22 +7,30 @@ from html import escape
 from typing import Any
 
 from .axes import named
-from .figure import GREY, Figure, Plain, figure, plot, sentences
+from .figure import GREY, Figure, Plain, figure, plot
 from .lanes import ACCENTS, LONGEST_TITLE, TITLES, shortened
 
 HEIGHT = 460
+ALWAYS = ("vanilla", "confidence", "lopa", "lopa-paper")  # by name on the chart; of the others, who is not beaten
+WORDS = {"rounds": "forward passes", "seconds": "seconds"}
 COSTS = {"rounds": "forward passes per problem", "seconds": "seconds per problem"}
 Row = Mapping[str, Any]
 
 
-def pareto_figure(results: Sequence[Row], hardware: str) -> Figure:
-    """results: rows of a benchmark's report (decoder, problems, accuracy with its interval, sums of rounds and seconds)."""
-    fronts = {cost: front(results, cost) for cost in COSTS}
+def pareto_figures(results: Sequence[Row], about: str) -> dict[str, Figure]:
+    """One figure per cost. results: rows of a benchmark's report (decoder, problems, accuracy with its interval, sums of
+    rounds and seconds); about: on what they were measured."""
+    return {f"pareto-{cost}": pareto_figure(results, about, cost) for cost in COSTS}
+
+
+def pareto_figure(results: Sequence[Row], about: str, cost: str) -> Figure:
+    best = front(results, cost)
+    names = ", ".join(f"{title(results[index])} ({per_problem(results[index], cost):.3g})" for index in best)
     return figure(
-        "Accuracy against cost",
+        f"Accuracy against {WORDS[cost]}",
         "A point per decoder, further left and higher is better; bars are 95 % intervals, and the line joins the decoders that no "
-        f"other one beats on both. Measured on {hardware}.",
-        summary(results, fronts), table(results), **{cost: scatter(results, cost, fronts[cost]) for cost in COSTS},
+        f"other one beats on both; the others' names are under the pointer. {about}",
+        f"Not beaten on accuracy and {COSTS[cost]}: {names}.", table(results), **{"pass": scatter(results, cost, best)},
     )  # fmt: skip
 
 
@@ -50,8 +58,9 @@ def scatter(results: Sequence[Row], cost: str, best: list[int]) -> Plain:
     }  # fmt: skip
     points = {
         "type": "scatter", "mode": "markers+text", "name": "decoders", "showlegend": False, "x": x, "y": y,
-        "text": [escape(title(row)) for row in results], "textposition": "top center", "textfont": {"size": 11},
-        "hovertemplate": f"<b>%{{text}}</b><br>%{{y}} % right<br>%{{x}} {COSTS[cost]}<extra></extra>",
+        "text": [escape(title(row)) if index in best or row["decoder"] in ALWAYS else "" for index, row in enumerate(results)],
+        "textposition": "top center", "textfont": {"size": 11}, "customdata": [escape(title(row)) for row in results],
+        "hovertemplate": f"<b>%{{customdata}}</b><br>%{{y}} % right<br>%{{x}} {COSTS[cost]}<extra></extra>",
         "marker": {"size": [11 if index in best else 8 for index in range(len(results))], "color": [accent(row) for row in results]},
         "error_y": {
             "type": "data", "symmetric": False, "thickness": 1, "width": 0, "color": "rgba(128,138,152,0.5)",
@@ -59,7 +68,7 @@ def scatter(results: Sequence[Row], cost: str, best: list[int]) -> Plain:
             "arrayminus": [round(row["accuracy"] - row["accuracy_low"], 2) for row in results],
         },
     }  # fmt: skip
-    axes = {"xaxis": {"title": named(COSTS[cost]), "rangemode": "tozero"}, "yaxis": {"title": named("problems solved, %")}}
+    axes = {"xaxis": {"title": named(COSTS[cost] + ", logarithmic"), "type": "log"}, "yaxis": {"title": named("problems solved, %")}}
     return plot([line, points], axes, [], height=HEIGHT)
 
 
@@ -70,14 +79,6 @@ def title(row: Row) -> str:
 def accent(row: Row) -> str:
     name = row["decoder"]
     return ACCENTS["lopa" if "lopa" in name else "baseline" if name in ("confidence", "vanilla") else "other"]
-
-
-def summary(results: Sequence[Row], fronts: Mapping[str, list[int]]) -> str:
-    told = []
-    for cost, best in fronts.items():
-        names = ", ".join(f"{title(results[index])} ({per_problem(results[index], cost):.3g})" for index in best)
-        told.append(f"Not beaten on accuracy and {COSTS[cost]}: {names}.")
-    return sentences(told)
 
 
 def table(results: Sequence[Row]) -> Plain:

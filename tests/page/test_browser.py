@@ -13,7 +13,6 @@ PROBES = {
     "right to left": "\u202eevil\u202c \u05e9\u05dc\u05d5\u05dd \u2066x\u2069",
     "emoji": "🦜🏴‍☠️ 2 + 2",
 }
-LONG_RUN = "text=One token per pass"
 # remembers each status the first lane has shown, with its committed tokens: a race may last a moment only
 WATCH = """() => {
     window.seen = new Map();
@@ -35,7 +34,8 @@ def finish(page):
 
 def begin_long_run(page):
     page.click("#lv-settings button >> nth=0")
-    page.click(LONG_RUN)
+    page.get_by_label("Left", exact=True).click()
+    page.get_by_role("option", name="One token per pass").click()
     page.click("#lv-settings button >> nth=0")
     page.click("#lv-run")
     page.wait_for_function("document.querySelector('.lv-lane[data-status=running]')?.querySelectorAll('.done').length > 3")

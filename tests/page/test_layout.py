@@ -42,7 +42,7 @@ def test_the_queue_is_as_short_as_asked():
 def test_every_setting_is_explained_and_starts_at_the_presets_value(page):
     forms = [each for each in page.blocks.values() if isinstance(each, gr.components.FormComponent)]
     widgets = {each.label: each for each in forms if each.label != "Prompt" and each.label[:4] != "Link"}
-    assert len(widgets) == len(NAMES) + 3 and all(each.info for each in widgets.values())
+    assert len(widgets) == len(NAMES) + 4 and all(each.info for each in widgets.values())
     assert widgets["k, lookahead branches"].value == defaults(page_model().source)["lookahead"]
     assert defaults(read_source())["confidence_floor"] == PRESETS["lopa-tiny"].settings["confidence_floor"] > 0
 

@@ -13,9 +13,9 @@ from lopa_core.runtime.race import LocalRace
 from .samples import PROMPT_TEXT, VALUES, page_model, pair
 
 
-def race(prompt=PROMPT_TEXT, model="dream-a", baseline="confidence", stop=None, shelf=None, **changes):
+def race(prompt=PROMPT_TEXT, model="dream-a", baseline="confidence", decoder="lopa", stop=None, shelf=None, **changes):
     shelf = shelf or Shelf(page_model())
-    return states(lambda: start(shelf, prompt, model, baseline, VALUES | changes), stop or Stop())
+    return states(lambda: start(shelf, prompt, model, baseline, decoder, VALUES | changes), stop or Stop())
 
 
 def last_state(told):
@@ -58,7 +58,7 @@ def test_whole_numbers_may_arrive_as_floats():
         ({"prompt": "1 2 9999"}, "Token 9999 lies outside the vocabulary"),
         ({"prompt": "3 " * 900, "max_new_tokens": 1920}, "this model has room for"),
         ({"model": "elsewhere"}, "no model 'elsewhere'"),
-        ({"baseline": "lopa"}, "no baseline 'lopa'"),
+        ({"baseline": "lopa"}, "Both sides are LoPA"), ({"decoder": "nobody"}, "no decoder 'nobody'"),
         ({"block_size": 12}, "not a whole number of blocks of 12"),
         ({"block_size": 64}, "longer than the 32 new tokens"),
         ({"lookahead": 1.5}, "k, lookahead branches must be a whole number"),

@@ -8,12 +8,13 @@ from hypothesis import strategies as st
 
 from lopa_core.page import share
 from lopa_core.page.shelf import LONGEST_PROMPT, Shelf
-from lopa_core.page.widgets import NAMES, defaults
+from lopa_core.page.widgets import NAMES, RULES, defaults
 
 from .samples import page_model
 
 SHELF = Shelf(page_model())
 SOURCE = SHELF.main.source
+PAIR = ("confidence", "lopa")
 USUAL = defaults(SOURCE)
 
 
@@ -24,23 +25,25 @@ def read(text):
 @given(
     prompt=st.text(st.characters(codec="utf-8"), min_size=1, max_size=200).filter(str.strip),
     lookahead=st.integers(0, 15), tau_conf=st.integers(0, 100).map(lambda each: each / 100), seed=st.integers(0, 2**31),
-    baseline=st.sampled_from(["confidence", "vanilla"]), attention=st.sampled_from(["full", "block_causal"]),
+    baseline=st.sampled_from(["confidence", "vanilla"]), decoder=st.sampled_from(["lopa", "leap", "freedave++"]),
+    attention=st.sampled_from(["full", "block_causal"]),
 )  # fmt: skip
-def test_a_link_brings_back_what_it_was_made_of(prompt, lookahead, tau_conf, seed, baseline, attention):
+def test_a_link_brings_back_what_it_was_made_of(prompt, lookahead, tau_conf, seed, baseline, decoder, attention):
     values = USUAL | {"lookahead": lookahead, "tau_conf": tau_conf, "seed": seed, "attention": attention}
-    link = read(share.write(prompt, SOURCE, baseline, values))
+    link = read(share.write(prompt, SOURCE, (baseline, decoder), values))
     assert (link.prompt, link.model, link.baseline, link.sentence) == (prompt.strip(), "dream-a", baseline, "")
+    assert (link.decoder or "lopa") == decoder
     assert USUAL | link.settings == values
 
 
 def test_only_what_differs_is_in_the_link():
-    assert share.write(" 2 + 2 ", SOURCE, "confidence", USUAL) == "?prompt=2+%2B+2&model=dream-a&baseline=confidence"
-    assert share.write("2", SOURCE, "confidence", USUAL | {"lookahead": 7.0}).endswith("&lookahead=7")
+    assert share.write(" 2 + 2 ", SOURCE, PAIR, USUAL) == "?prompt=2+%2B+2&model=dream-a&baseline=confidence"
+    assert share.write("2", SOURCE, PAIR, USUAL | {"lookahead": 7.0}).endswith("&lookahead=7")
 
 
 def test_hostile_text_stays_text():
     prompt = "<img src=x onerror=alert(1)> ${7*7} {{x}} \u202e🦜 &k=3#"
-    text = share.write(prompt, SOURCE, "confidence", USUAL)
+    text = share.write(prompt, SOURCE, PAIR, USUAL)
     assert read(text).prompt == prompt and not set('<>"{} #') & set(text)
 
 
@@ -49,7 +52,9 @@ def test_hostile_text_stays_text():
     [
         (f"?prompt={'x' * (LONGEST_PROMPT + 1)}", f"takes up to {LONGEST_PROMPT}"),
         ("?model=elsewhere", "no model 'elsewhere'"),
-        ("?baseline=lopa", "no baseline 'lopa'"),
+        ("?baseline=nobody", "no baseline 'nobody'"),
+        ("?decoder=d2f", "no decoder 'd2f'"),
+        ("?tab=attic", "no tab 'attic'"),
         ("?lookahead=many", "k, lookahead branches cannot be 'many'"),
         ("?lookahead=-1", "k, lookahead branches must be a whole number"),
         ("?tau_conf=nan", "τ conf"),
@@ -82,5 +87,11 @@ def test_every_setting_of_the_page_can_be_in_a_link():
         "max_new_tokens": 48, "block_size": 24, "tau_conf": 0.5, "confidence": "margin", "tau_add": 0.3, "tau_act": 0.2,
         "lookahead": 3, "confidence_floor": 0.4, "score_creation_weight": 0.5, "attention": "block_causal", "temperature": 1.5, "seed": 9,
     }  # fmt: skip
+    for field in RULES:
+        low, high = field.metadata.get("range", (0, 0))
+        changed[field.name] = field.metadata["choices"][-1] if "choices" in field.metadata else high if field.default != high else low
+    alone = {"attention": "full", "branching": "lookahead", "selection": "threshold", "remask": "none"}  # what goes with all the others
+    changed |= alone | {"suffix": "masks", "lookahead": 0, "temperature": 0.0, "leap_links": "clique"}
     assert set(changed) == set(NAMES)
-    assert read(share.write("p", SOURCE, "vanilla", changed)).settings == changed
+    told = {name: value for name, value in changed.items() if value != USUAL[name]}
+    assert read(share.write("p", SOURCE, ("vanilla", "lopa"), changed)).settings == told

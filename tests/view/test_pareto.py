@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lopa_core.view.pareto import front, pareto_figure
+from lopa_core.view.pareto import front, pareto_figure, pareto_figures
 
 
 def row(decoder: str, accuracy: float, rounds: int, seconds: float = 1.0) -> dict:
@@ -22,17 +22,18 @@ def test_the_front_is_what_no_other_beats_on_both():
 
 
 def test_both_planes_show_every_decoder_with_its_interval():
-    drawn = pareto_figure(ROWS, "a machine")
-    assert set(drawn["plots"]) == {"rounds", "seconds"}
-    line, points = drawn["plots"]["rounds"]["data"]
+    assert list(pareto_figures(ROWS, "")) == ["pareto-rounds", "pareto-seconds"]
+    drawn = pareto_figure(ROWS, "On a machine.", "rounds")
+    line, points = drawn["plots"]["pass"]["data"]
     assert points["x"] == [40.0, 10.0, 6.0, 12.0] and points["y"] == [95, 93, 90, 80]
     assert points["error_y"]["array"] == [1, 1, 1, 1] and points["error_y"]["arrayminus"] == [2, 2, 2, 2]
     assert line["x"] == [6.0, 10.0, 40.0]
-    assert "<b>worse" not in points["text"] and points["text"][1] == "Confidence decoding"
-    assert "a machine" in drawn["caption"] and "LoPA (6)" in drawn["summary"]
+    assert points["text"] == ["One token per pass", "Confidence decoding", "LoPA", ""]  # worse is beaten, and no landmark
+    assert points["customdata"][3] == "&lt;b&gt;worse"
+    assert "On a machine." in drawn["caption"] and "LoPA (6)" in drawn["summary"]
     assert drawn["table"]["rows"][2][:3] == ["LoPA", "90.0 (88.0 to 91.0)", "2.00"]
 
 
 def test_nothing_measured_is_an_empty_chart():
-    drawn = pareto_figure([], "a machine")
-    assert drawn["table"]["rows"] == [] and drawn["plots"]["seconds"]["data"][1]["x"] == []
+    drawn = pareto_figure([], "On a machine.", "seconds")
+    assert drawn["table"]["rows"] == [] and drawn["plots"]["pass"]["data"][1]["x"] == []

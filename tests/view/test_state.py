@@ -66,7 +66,7 @@ def test_states_of_a_race_grow_and_never_share_a_list(monkeypatch):
     monkeypatch.setattr("lopa_core.page.run.TICK", 0)
     monkeypatch.setattr("lopa_core.page.run.STATE_SHARE", 0)
     shelf = Shelf(page_model())
-    told = states(lambda: start(shelf, PROMPT_TEXT, "dream-a", "confidence", VALUES), Stop())
+    told = states(lambda: start(shelf, PROMPT_TEXT, "dream-a", "confidence", "lopa", VALUES), Stop())
     seen = [state for state, _, _ in told if state]
     assert len(seen) > 10 and len({state["run"] for state in seen}) == 1
     for before, after in zip(seen, seen[1:]):
@@ -80,9 +80,8 @@ def test_nothing_in_a_state_ever_gets_shorter(monkeypatch):
     monkeypatch.setattr("lopa_core.page.run.TICK", 0)
     monkeypatch.setattr("lopa_core.page.run.STATE_SHARE", 0)
     shelf = Shelf(open_model())
-    told = states(
-        lambda: start(shelf, "Ana has 12 pens. She buys 30 more. How many?", "lopa-tiny", "confidence", defaults(shelf.main.source)), Stop()
-    )
+    question, usual = "Ana has 12 pens. She buys 30 more. How many?", defaults(shelf.main.source)
+    told = states(lambda: start(shelf, question, "lopa-tiny", "confidence", "lopa", usual), Stop())
     seen = [state for state, _, _ in told if state]
     assert seen[-1]["lanes"][1]["reason"] == "eos" and len(seen[-1]["lanes"][1]["tokens"]) < seen[-1]["lanes"][1]["slots"]
     for before, after in zip(seen, seen[1:]):

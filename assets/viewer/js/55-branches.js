@@ -134,7 +134,7 @@ class Panel {
   drawWhatIf(lane, won) {
     const { status, what_if: reason } = props.value;
     const why = reason || (status === 'running' ? 'A run is going on; ask again when it has ended.' : '');
-    this.ask.hidden = won || lane.role === 'baseline';
+    this.ask.hidden = won;
     this.ask.disabled = Boolean(why) || waiting;
     put(this.why, this.ask.hidden ? '' : why);
   }

@@ -19,7 +19,7 @@ function traceFile(state) {
     const plain = { ...head, decoder, reason, end_ids, mask_id, special, forced, tokens, texts, pieces };
     return JSON.stringify(plain).slice(0, -1) + ',"rounds":[' + rounds.join(',') + ']}';
   });
-  return '{"format":"lopa-trace","version":2,"traces":[' + traces.join(',') + ']}';
+  return '{"format":"lopa-trace","version":3,"traces":[' + traces.join(',') + ']}';
 }
 
 async function packed(text) {

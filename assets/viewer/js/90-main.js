@@ -4,6 +4,7 @@ let run = null;
 
 function draw() {
   const state = props.value;
+  if (state?.only === 'figures') readFigures(state.figures); // no race: the page of a benchmark
   if (!state?.lanes) return;
   const began = state.run !== run || state.lanes.length !== lanes.length;
   const ended = player.live && state.status !== 'running';

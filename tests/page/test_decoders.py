@@ -1,0 +1,82 @@
+"""All decoders on the page: both sides of the race, their cards, and what a benchmark measured of them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from lopa_core.bench.report import ReportError, read
+from lopa_core.decode.decoders import DECODERS
+from lopa_core.decode.rules.registry import cards
+from lopa_core.page import decoders
+from lopa_core.page.run import Stop, start, states
+from lopa_core.page.shelf import Shelf
+from lopa_core.view.lanes import TITLES
+from lopa_core.view.replay import replay_html
+
+from .conftest import tab
+from .samples import PROMPT_TEXT, VALUES, page_model
+
+SHORT = VALUES | {"max_new_tokens": 16, "block_size": 8, "lookahead": 2}
+
+
+@pytest.mark.parametrize("name", [name for name in DECODERS if name != "confidence"])
+def test_every_decoder_races_on_the_right(name):
+    told = states(lambda: start(Shelf(page_model()), PROMPT_TEXT, "dream-a", "confidence", name, SHORT), Stop())
+    seen = list(told)
+    assert not any(sentence for _, sentence, _ in seen)
+    last = [state for state, _, _ in seen if state][-1]
+    assert last["status"] == "finished" and last["lanes"][1]["title"] == TITLES[name] and last["card"]
+    assert last["lanes"][0]["role"] != last["lanes"][1]["role"] and "<script" in replay_html(last)
+
+
+def test_every_decoder_is_somebodys():
+    """And has a title, and every rule but a cache a decoder to race."""
+    users = {card.name + card.kind: decoders.users(card) for card in cards()}
+    assert {name for names in users.values() for name in names} == set(DECODERS) and set(TITLES) >= set(DECODERS)
+    assert users["thresholdselection"] == ["confidence"] and users["lookaheadbranching"] == ["lopa", "lopa-paper"]
+    assert all(names for key, names in users.items() if not key.endswith("suffix"))
+
+
+def test_the_report_that_comes_along_has_every_decoder():
+    report = read(decoders.REPORT)
+    assert {row["decoder"] for row in report["results"]} == set(DECODERS) and report["model"] == "lopa-tiny"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda told: told.update(version=9), lambda told: told["results"][0].pop("seconds"), lambda told: told.update(results=[]),
+        lambda told: told["results"][1].update(rounds=-1), lambda told: told["results"][1].update(rounds=float("nan")),
+        lambda told: told.update(hardware=None), lambda told: told["results"][0].update(problems=0),
+    ],
+)  # fmt: skip
+def test_a_damaged_report_is_one_sentence(tmp_path, damage):
+    told = json.loads(decoders.REPORT.read_text())
+    damage(told)
+    (tmp_path / "report.json").write_text(json.dumps(told))
+    with pytest.raises(ReportError, match="^report.json is [^\n]*$"):
+        read(tmp_path / "report.json")
+
+
+@pytest.mark.parametrize("text", [None, "", "[]", "{", "[" * 100_000])
+def test_what_is_no_report_is_one_sentence(tmp_path, text):
+    if text is not None:
+        (tmp_path / "report.json").write_text(text)
+    with pytest.raises(ReportError, match="report.json"):
+        read(tmp_path / "report.json")
+
+
+def test_the_tab_shows_charts_and_cards_and_sends_a_decoder_to_the_race(browser, address):
+    with tab(browser, f"{address}?tab=decoders", shown="#lv-cards article") as page:
+        page.wait_for_selector("#lv-decoders .lv-figure[data-figure=pareto-rounds] .main-svg .points path")
+        assert page.locator("#lv-cards article").count() == len(cards()) and not page.is_visible(".lv-transport >> nth=0")
+        assert "python -m lopa_core bench" in page.inner_text("#lv-decoders figcaption >> nth=0")
+        page.click("#lv-decoders summary >> nth=0")
+        assert page.locator("#lv-decoders .lv-table >> nth=0").locator("tbody tr").count() == len(DECODERS)
+        page.click("#lv-cards >> text=Race LocalLeap")
+        page.wait_for_selector(".lv-lane .lv-t")
+        page.click("#lv-run")
+        page.wait_for_function("[...document.querySelectorAll('.lv-lane h2')].some((title) => title.textContent === 'LocalLeap')")
+        page.wait_for_selector("#lv-run:not([disabled])")
