@@ -11,6 +11,8 @@ from .figure import GREY, Figure, Plain, figure, plot
 from .lanes import ACCENTS, LONGEST_TITLE, TITLES, shortened
 
 HEIGHT = 460
+TICKS = [step * 10.0**power for power in range(-3, 4) for step in (1, 1.5, 2, 3, 4, 5, 7)]
+AROUND = ("bottom right", "middle left", "top left", "top right", "top center")
 ALWAYS = ("vanilla", "confidence", "lopa", "lopa-paper")  # by name on the chart; of the others, who is not beaten
 WORDS = {"rounds": "forward passes", "seconds": "seconds"}
 COSTS = {"rounds": "forward passes per problem", "seconds": "seconds per problem"}
@@ -59,7 +61,8 @@ def scatter(results: Sequence[Row], cost: str, best: list[int]) -> Plain:
     points = {
         "type": "scatter", "mode": "markers+text", "name": "decoders", "showlegend": False, "x": x, "y": y,
         "text": [escape(title(row)) if index in best or row["decoder"] in ALWAYS else "" for index, row in enumerate(results)],
-        "textposition": "top center", "textfont": {"size": 11}, "customdata": [escape(title(row)) for row in results],
+        "textposition": [place(index, best, x) for index in range(len(results))], "textfont": {"size": 11},
+        "cliponaxis": False, "customdata": [escape(title(row)) for row in results],
         "hovertemplate": f"<b>%{{customdata}}</b><br>%{{y}} % right<br>%{{x}} {COSTS[cost]}<extra></extra>",
         "marker": {"size": [11 if index in best else 8 for index in range(len(results))], "color": [accent(row) for row in results]},
         "error_y": {
@@ -68,8 +71,23 @@ def scatter(results: Sequence[Row], cost: str, best: list[int]) -> Plain:
             "arrayminus": [round(row["accuracy"] - row["accuracy_low"], 2) for row in results],
         },
     }  # fmt: skip
-    axes = {"xaxis": {"title": named(COSTS[cost] + ", logarithmic"), "type": "log"}, "yaxis": {"title": named("problems solved, %")}}
+    axes = {
+        "xaxis": {
+            "title": named(COSTS[cost] + ", logarithmic"),
+            "type": "log",
+            "tickvals": TICKS,
+            "ticktext": [f"{each:g}" for each in TICKS],
+        },
+        "yaxis": {"title": named("problems solved, %")},
+    }
     return plot([line, points], axes, [], height=HEIGHT)
+
+
+def place(index: int, best: list[int], x: Sequence[float]) -> str:
+    """Where a name stands: those not beaten crowd together, so they take turns; the last one's ends at the edge."""
+    if index in best:
+        return AROUND[best.index(index) % len(AROUND)]
+    return "bottom left" if x[index] == max(x) else "bottom right"
 
 
 def title(row: Row) -> str:
