@@ -19,6 +19,7 @@ class Result:
     decoder: str
     settings: DecodeSettings
     right: int = 0
+    same_text: int = 0  # problems on which it wrote what the first decoder wrote: all of them for a lossless one beside vanilla
     metrics: list[Metrics] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, object]:
@@ -26,7 +27,7 @@ class Result:
         count = len(self.metrics)
         low, high = interval(self.right, count)
         accuracy = {"accuracy": 100 * self.right / count, "accuracy_low": 100 * low, "accuracy_high": 100 * high}
-        return {"decoder": self.decoder, "problems": count} | accuracy | total(self.metrics).as_dict()
+        return {"decoder": self.decoder, "problems": count, "same_text": self.same_text} | accuracy | total(self.metrics).as_dict()
 
 
 def run(
@@ -35,12 +36,14 @@ def run(
     """Every problem through every decoder, one after the other; `progress` is called after each decode."""
     results = [Result(name, settings) for name, settings in lanes.items()]
     for index, problem in enumerate(problems):
-        prompt = model.encode(problem.question)
+        prompt, first = model.encode(problem.question), None
         for result in results:
             race = model.race(prompt, {result.decoder: result.settings}, warm=index == 0)
             for _ in race.run():
                 pass
             (trace,) = model.traces(race, "")
+            first = trace.ids if first is None else first
+            result.same_text += trace.ids == first
             result.right += is_correct(trace.text, problem)
             result.metrics.append(measure(trace))
             progress()

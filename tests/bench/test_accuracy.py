@@ -27,3 +27,11 @@ def test_results_add_up_and_progress_is_told():
         assert row["problems"] == 3
         assert row["rounds"] == sum(each.rounds for each in result.metrics)
         assert row["accuracy"] == pytest.approx(100 * result.right / 3)
+    assert results[0].as_dict()["same_text"] == 3
+
+
+def test_a_lossless_decoder_writes_the_first_one_s_text():
+    settings = DecodeSettings(**PRESETS[DEFAULT].settings)
+    lanes = {name: settings.decoder(name) for name in ("vanilla", "freedave", "lopa-paper")}
+    vanilla, lossless, other = run(open_model(), list(problems(6, split="test")), lanes)
+    assert (vanilla.same_text, lossless.same_text) == (6, 6) and other.same_text < 6
