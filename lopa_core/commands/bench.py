@@ -54,7 +54,8 @@ def run(args: argparse.Namespace) -> int:
 def show(rows: list[dict], hardware: str) -> None:
     """A Markdown table; counts per problem."""
     print(f"\n{rows[0]['problems']} held-out problems, {hardware}\n")
-    heads = ("decoder", "accuracy % (95 %)", "TPF", "rounds", "branch-forwards", "extra tokens", "seconds", "tokens/s", f"text of {rows[0]['decoder']}")
+    heads = ["decoder", "accuracy % (95 %)", "TPF", "rounds", "branch-forwards", "extra tokens", "seconds", "tokens/s"]
+    heads += [f"text of {rows[0]['decoder']}"]
     print(f"| {' | '.join(heads)} |\n{'|---' * len(heads)}|")
     for row in rows:
         count = row["problems"]
