@@ -22,15 +22,19 @@ class Future:
     ended: bool = False
     tried: tuple | None = None  # (slot, token, probability, confidence)
 
-    def write(self, slot, token, eos_id):
+    def write(self, slot, token, ends):
         self.answer[slot] = token
-        self.ended = self.ended or token == eos_id
+        self.ended = self.ended or token in ends
+
+    def end(self, ends):
+        """The first slot that ends the text."""
+        return min(self.answer.index(token) for token in ends if token in self.answer)
 
 
 def decode_slowly(network, prompt, settings: DecodeSettings):
     """(answer, rounds): a round is a dict of what the fast loop's Round says."""
     mask_id, size = network.config.mask_id, settings.block_size
-    eos_id = network.config.eos_id if settings.eos_token_id is None else settings.eos_token_id
+    ends = {settings.eos_token_id} if settings.eos_token_id is not None else set(network.config.end_ids)
     branches, rounds = [Future([mask_id] * settings.slots)], []
     while len(rounds) < settings.round_limit:
         for branch in branches:
@@ -43,15 +47,15 @@ def decode_slowly(network, prompt, settings: DecodeSettings):
         won = scores.index(max(scores))
         future, seen = branches[won], told[won]
         if settings.stop_at_eos and future.ended:
-            seen = {slot: each for slot, each in seen.items() if slot < future.answer.index(eos_id)}
+            seen = {slot: each for slot, each in seen.items() if slot < future.end(ends)}
         filled = choose(future, seen, settings)
         for slot in filled:
-            future.write(slot, seen[slot][0], eos_id)
+            future.write(slot, seen[slot][0], ends)
         tried, left = [branch.tried for branch in branches], [len(each) for each in told]
         rounds.append({"scores": scores, "winner": won, "tried": tried, "masks_left": left, "filled": filled})
-        if settings.stop_at_eos and future.ended and mask_id not in future.answer[: future.answer.index(eos_id)]:
+        if settings.stop_at_eos and future.ended and mask_id not in future.answer[: future.end(ends)]:
             return future.answer[: future.opened * size], rounds
-        branches = look_ahead(future, {slot: each for slot, each in seen.items() if slot not in filled}, settings, eos_id)
+        branches = look_ahead(future, {slot: each for slot, each in seen.items() if slot not in filled}, settings, ends)
     return branches[-1].answer[: branches[-1].opened * size], rounds
 
 
@@ -113,14 +117,14 @@ def choose(future, seen, settings):
     return filled
 
 
-def look_ahead(future, left, settings, eos_id):
+def look_ahead(future, left, settings, ends):
     """One future per most confident mask left, then the anchor."""
     ranked = sorted(left, key=lambda slot: (-left[slot][2], slot))
     ranked = [slot for slot in ranked if left[slot][1] >= settings.confidence_floor]
     futures = []
     for slot in ranked[: settings.lookahead]:
         futures.append(replace(future, answer=[*future.answer], tried=(slot, *left[slot])))
-        futures[-1].write(slot, left[slot][0], eos_id)
+        futures[-1].write(slot, left[slot][0], ends)
     if settings.duplicate_anchor and settings.lookahead and not left:
         futures.append(replace(future, answer=[*future.answer], tried=None))
     return [*futures, replace(future, tried=None)]

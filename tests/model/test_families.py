@@ -89,7 +89,8 @@ def test_decoding_is_that_of_a_slow_loop_over_transformers_own_model(name, tmp_p
 @pytest.mark.parametrize("name", SAVED)
 def test_full_attention_decodes_to_the_end(name, tmp_path):
     network = load(saved(tmp_path, name)[0])
-    rounds, outcome = run(PROMPT, LocalEngine(network), settings("full", tau_add=0.5))
+    # transformers writes a token of its own choice into generation_config.json as one more that ends a text
+    rounds, outcome = run(PROMPT, LocalEngine(network), settings("full", tau_add=0.5, stop_at_end_of_turn=False))
     assert len(outcome.tokens) == 24 and MASK not in outcome.tokens and len(rounds) <= 24
 
 
