@@ -1,5 +1,7 @@
 """app.py with a pause in every forward, so that a browser can watch a race and stop it. Run as a script.
 
+One token per pass gets a longer one: a run that is still going when a second, slower browser comes to see it.
+
 LOPA_TEST_FORWARDS names a file that grows by a byte with every forward: whether the engine still works.
 """
 
@@ -18,7 +20,7 @@ counter = os.environ.get("LOPA_TEST_FORWARDS", os.devnull)
 
 
 def slow_forward(engine, window):
-    time.sleep(0.02)
+    time.sleep(0.12 if engine.settings.selection == "one" else 0.02)
     with open(counter, "ab") as file:
         file.write(b".")
     return forward(engine, window)
