@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 from html import escape
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import gradio as gr
 
 from ..bench.report import ReportError, read
-from ..decode.decoders import DECODERS
 from ..decode.rules.card import Card
 from ..decode.rules.registry import cards
-from ..decode.settings import DecodeSettings
 from ..view import files
 from ..view.lanes import TITLES
 from ..view.pareto import pareto_figures
+from .rules import users
 
 REPORT = Path(__file__).resolve().parents[2] / "assets" / "decoders.json"
-COMMAND = "python -m lopa_core bench --decoders all --limit {} --threads 1 --out assets/decoders.json"
-RULES = ("selection", "branching", "remask", "terminator", "suffix")
+COMMAND = "python -m lopa_core bench --decoders all --task {} --limit {} --threads 1 --out assets/decoders.json"
 FACTS = {
     "formula": "Rule",
     "defaults": "Its defaults",
@@ -28,27 +28,36 @@ FACTS = {
     "tokens": "More tokens a pass",
     "inferred": "Ours in it",
 }
+# a plain click stays on this page, with its prompt and its settings; the link is for a tab of its own
+RACE_JS = """
+element.addEventListener('click', (event) => {
+  const link = event.target.closest('a[data-decoder]');
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  event.preventDefault();
+  trigger('race', { decoder: link.dataset.decoder });
+});
+"""
 
 
-def decoders_tab() -> None:
-    """Everything is made once: nothing of it changes while the page runs."""
+def decoders_tab() -> gr.HTML:
+    """Everything is made once: nothing of it changes while the page runs. Returns the cards, whose event `race` names a decoder."""
     try:
         report = read(REPORT)
         charts(report)
     except ReportError as error:
         gr.HTML(f"<p class='lv-notice'>{escape(str(error))}</p>", apply_default_css=False)
-    gr.HTML(shelf_html(), elem_id="lv-cards", apply_default_css=False)
+    return gr.HTML(shelf_html(), js_on_load=RACE_JS, elem_id="lv-cards", apply_default_css=False)
 
 
 def charts(report: dict[str, Any]) -> None:
-    """Drawn by the viewer's own script."""
-    count, day = report["results"][0]["problems"], report["recorded"][:10]
-    about = f"{count} held-out word problems, {report['model']}, {report['hardware']}, {day}; made by: {COMMAND.format(count)}"
-    figures = {name: json.dumps(each, ensure_ascii=False) for name, each in pareto_figures(report["results"], about).items()}
+    """Drawn by the viewer's own script, in a second viewer without a race."""
+    count, task, day = report["results"][0]["problems"], report["task"], report["recorded"][:10]
+    on = f"{count} held-out {task.replace('-', ' ')}, {report['model']}, {report['hardware']}, {day}"
+    told = pareto_figures(report["results"], f"{on}; made by: {COMMAND.format(task, count)}")
     gr.HTML(
-        {"only": "figures", "figures": figures}, html_template=files.skeleton().replace("lv-how-title", "lv-how-title-2"),
-        js_on_load=files.script(), elem_id="lv-decoders", apply_default_css=False,
-        plotly_url=f"gradio_api/file={files.PLOTLY}", replay=None,
+        {"only": "figures", "figures": {name: json.dumps(each, ensure_ascii=False) for name, each in told.items()}},
+        html_template=re.sub(r'\b(id|aria-labelledby)="lv-', r'\1="lv-decoders-', files.skeleton()), js_on_load=files.script(),
+        elem_id="lv-decoders", apply_default_css=False, plotly_url=f"gradio_api/file={files.PLOTLY}", replay=None,
     )  # fmt: skip
 
 
@@ -57,25 +66,14 @@ def shelf_html() -> str:
     return f"<div class='lv-shelf'>{''.join(card_html(card, users(card)) for card in cards())}</div>"
 
 
-def users(card: Card) -> list[str]:
-    """Names of the decoders that a rule makes what they are."""
-    return [name for name, changes in DECODERS.items() if works(card, changes)]
-
-
-def works(card: Card, changes: dict[str, object]) -> bool:
-    if card.kind == "prediction":
-        return "credit_alpha" in changes
-    field = {"re-masking": "remask"}.get(card.kind, card.kind)
-    if getattr(DecodeSettings(), field) != card.name:
-        return changes.get(field) == card.name
-    # a usual rule: of those that change no rule, selection makes the ones without branches, branching the others
-    plain = not {*RULES, "credit_alpha"} & changes.keys()
-    return plain and (changes.get("lookahead") == 0) == (field == "selection")
-
-
 def card_html(card: Card, names: list[str]) -> str:
     facts = [(word, getattr(card, name)) for name, word in FACTS.items() if getattr(card, name) not in ("", "none")]
     told = "".join(f"<dt>{word}</dt><dd>{escape(fact)}</dd>" for word, fact in facts)
-    links = " ".join(f"<a href='?decoder={escape(name)}'>Race {escape(TITLES[name])}</a>" for name in names if name != "confidence")
     head = f"<h3>{escape(card.title)}</h3><p class='lv-kind'>{escape(card.kind)} · {escape(card.source)}</p>"
-    return f"<article>{head}<dl>{told}</dl><p class='lv-races'>{links}</p></article>"
+    return f"<article>{head}<dl>{told}</dl><p class='lv-races'>{' '.join(map(race_link, names))}</p></article>"
+
+
+def race_link(name: str) -> str:
+    """Puts a decoder on the right; what usually stands on the left makes way for another one."""
+    sides = {"right": name} | ({"left": "lopa"} if name == "confidence" else {})
+    return f"<a href='?{escape(urlencode(sides))}' data-decoder='{escape(name)}'>Race {escape(TITLES[name])}</a>"

@@ -13,6 +13,7 @@ from typing import Any
 
 import gradio as gr
 
+from ..decode.decoders import DECODERS
 from ..decode.settings import SettingsError
 from ..model.errors import ModelError
 from ..tasks.examples import known
@@ -21,10 +22,11 @@ from ..trace.trace import Trace
 from ..view.state import loaded, recorded
 from . import gallery, share
 from .api import QUEUE
+from .rules import in_a_line
 from .run import Running, Stop, start, states
 from .shelf import PageError, Shelf
 from .what_if import what_if
-from .widgets import NAMES, defaults, preset_values
+from .widgets import NAMES, SIDES, defaults, preset_values
 from .words import plain
 
 PRIVATE = {"api_visibility": "private", "queue": False, "show_progress": "hidden"}
@@ -36,6 +38,7 @@ SHOW_LINK = """(query) => {
     navigator.clipboard?.writeText(page).catch(() => {});
     return page;
 }"""
+TO_RUN = "() => { scrollTo(0, 0); document.querySelector('#lv-run')?.focus({ preventScroll: true }); }"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,7 @@ class Page:
     held: gr.State
     widgets: dict[str, Any]
     tabs: gr.Tabs
+    cards: gr.HTML
 
     @property
     def asked(self) -> list[Any]:
@@ -69,6 +73,7 @@ def connect(page: gr.Blocks, shelf: Shelf, parts: Page) -> None:
     parts.stop.click(ask_to_stop, wish, parts.stop, **PRIVATE)
     parts.prompt.submit(fn=None, js="() => { document.querySelector('#lv-run').click(); }", api_visibility="private")
     connect_settings(shelf, parts)
+    connect_sides(parts)
     connect_sharing(page, shelf, parts)
 
 
@@ -124,6 +129,15 @@ def connect_settings(shelf: Shelf, parts: Page) -> None:
     preset.input(of_preset, [preset, model], fields, **PRIVATE)
 
 
+def connect_sides(parts: Page) -> None:
+    """What each decoder is, once it is chosen; a card of the decoders' tab puts its decoder on the right."""
+    left, right = (parts.widgets[side] for side in SIDES)
+    for side in (left, right):
+        side.change(lambda name: gr.update(info=in_a_line(name)) if name else gr.skip(), side, side, **PRIVATE)
+    chosen = parts.cards.race(race_it, [left, right], [left, right, parts.tabs], **PRIVATE)
+    chosen.then(fn=None, js=TO_RUN, api_visibility="private")
+
+
 def connect_sharing(page: gr.Blocks, shelf: Shelf, parts: Page) -> None:
     asked = [widget for name, widget in parts.widgets.items() if name != "preset"]
     made = parts.share.click(link_maker(shelf), parts.asked, parts.link, **PRIVATE)
@@ -139,8 +153,16 @@ def connect_sharing(page: gr.Blocks, shelf: Shelf, parts: Page) -> None:
 
 
 def race_of(shelf: Shelf, asked: tuple[Any, ...]) -> Running:
-    prompt, model, baseline, decoder, *values = asked
-    return start(shelf, prompt, model, baseline, decoder, dict(zip(NAMES, values)))
+    prompt, model, left, right, *values = asked
+    return start(shelf, prompt, model, left, right, dict(zip(NAMES, values)))
+
+
+def race_it(left: str, right: str, event: gr.EventData) -> tuple[Any, ...]:
+    """Left, right and tab once a decoder is to race on the right; if it stands on the left, the two change places."""
+    name = getattr(event, "decoder", None)
+    if not isinstance(name, str) or name not in DECODERS:
+        return gr.skip(), gr.skip(), gr.skip()
+    return right if name == left else left, name, gr.update(selected="race")
 
 
 def begin(line_up: Callable[[], Running]) -> tuple[Any, ...]:
@@ -174,9 +196,10 @@ def ask_to_stop(wish: Stop | None) -> Any:
 
 
 def link_maker(shelf: Shelf) -> Callable[..., Any]:
-    def make_link(prompt: str, model: str, baseline: str, decoder: str, *values: Any) -> Any:
+    def make_link(prompt: str, model: str, left: str, right: str, *values: Any) -> Any:
         try:
-            return gr.update(value=share.write(prompt, shelf.source(model), (baseline, decoder), dict(zip(NAMES, values))), visible=True)
+            sides = {"left": left, "right": right}
+            return gr.update(value=share.write(prompt, shelf.source(model), sides, dict(zip(NAMES, values))), visible=True)
         except PageError as error:
             return gr.update(value=str(error), visible=True)
 
@@ -217,7 +240,7 @@ def open_link(shelf: Shelf) -> Callable[[gr.Request], tuple[Any, ...]]:
         model = link.model or shelf.first
         values = defaults(shelf.source(model)) | link.settings
         menu = gr.update(value=model, info=shelf.source(model).note)
-        form = [link.prompt, menu, link.baseline, link.decoder, *(values[name] for name in NAMES)]
+        form = [link.prompt, menu, link.left, link.right, *(values[name] for name in NAMES)]
         shown = [gr.skip(), gr.skip(), link.sentence]
         if link.replay is not None:
             shown = list(opener(shelf, lambda: gallery.recording(link.replay))())

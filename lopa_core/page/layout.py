@@ -54,10 +54,10 @@ def build(shelf: Shelf, *, max_queue: int = 16) -> gr.Blocks:
         with gr.Tabs(elem_id="lv-tabs") as tabs:
             with gr.Tab("Race", id="race"):
                 coming = notice(shelf)
-                parts = Page(*ask(), *race(shelf), widgets, tabs)
+                asked, shown = ask(), race(shelf)
             with gr.Tab("Decoders", id="decoders"):
-                decoders_tab()
-        connect(page, shelf, parts)
+                cards = decoders_tab()
+        connect(page, shelf, Page(*asked, *shown, widgets, tabs, cards))
         keep_up(shelf, panel, coming, widgets["model"])
         api.publish(shelf)
     page.queue(default_concurrency_limit=1, max_size=max_queue)

@@ -63,13 +63,13 @@ def broken_off(running: Running | None, sentence: str) -> Told:
     return (None, sentence, None) if running is None else (running.last_state(), sentence, running.traces())
 
 
-def start(shelf: Shelf, prompt: str, model: str, baseline: str, decoder: str, values: dict[str, Any]) -> Running:
-    """Check everything and line up a race. Raises PageError, SettingsError, ModelError."""
+def start(shelf: Shelf, prompt: str, model: str, left: str, right: str, values: dict[str, Any]) -> Running:
+    """Check everything and line up a race of two decoders. Raises PageError, SettingsError, ModelError."""
     chosen = shelf.take(model)
-    if baseline == decoder:
-        raise PageError(f"Both sides are {TITLES.get(decoder, decoder)}: take two decoders.")
+    if left == right:
+        raise PageError(f"Both sides are {TITLES.get(left, left)}: take two decoders.")
     settings = settings_of(values)
-    lanes = {name: settings.decoder(name) for name in (baseline, decoder)}
+    lanes = {name: settings.decoder(name) for name in (left, right)}
     return Running(chosen, prompt.strip(), chosen.race(encode(chosen, prompt), lanes))
 
 

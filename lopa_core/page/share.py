@@ -15,12 +15,12 @@ from ..decode.decoders import DECODERS
 from ..decode.settings import DecodeSettings, SettingsError
 from ..model.source import Source
 from .shelf import LONGEST_PROMPT, Shelf
-from .widgets import NAMES, RANGES, defaults
+from .widgets import NAMES, RANGES, SIDES, defaults
 from .words import plain
 
 REPLAY = "replay"  # ?replay=NAME opens a recording
 TABS = ("race", "decoders")
-USUAL_DECODER = "lopa"
+OLD = {"left": "baseline"}  # as links of version 0.2 call it
 LONGEST_LINK = 8000  # characters of a query string; browsers and proxies take about this much
 
 
@@ -30,8 +30,8 @@ class Link:
 
     prompt: str | None = None
     model: str | None = None
-    baseline: str | None = None
-    decoder: str | None = None
+    left: str | None = None
+    right: str | None = None
     tab: str | None = None
     replay: str | None = None
     settings: dict[str, Any] = field(default_factory=dict)
@@ -42,11 +42,10 @@ class Link:
         return self == Link()
 
 
-def write(prompt: str, source: Source, decoders: tuple[str, str], values: Mapping[str, Any]) -> str:
-    """The query string, with its "?", of a prompt, the decoders on the left and on the right, and settings."""
+def write(prompt: str, source: Source, sides: Mapping[str, str], values: Mapping[str, Any]) -> str:
+    """The query string, with its "?", of a prompt, the decoders on both sides, and settings."""
     usual = defaults(source)
-    parts: dict[str, Any] = {"prompt": prompt.strip(), "model": source.name, "baseline": decoders[0]}
-    parts |= {"decoder": decoders[1]} if decoders[1] != USUAL_DECODER else {}
+    parts: dict[str, Any] = {"prompt": prompt.strip(), "model": source.name} | {side: sides[side] for side in SIDES}
     parts |= {name: short(values[name]) for name in NAMES if values[name] != usual[name]}
     return "?" + urlencode(parts)
 
@@ -76,12 +75,12 @@ def read_names(query: Mapping[str, str], link: Link, shelf: Shelf) -> list[str]:
     elif prompt:
         link.prompt = prompt
     models = [name for _, name in shelf.choices()]
-    for name, allowed in (("model", models), ("baseline", DECODERS), ("decoder", DECODERS), ("tab", TABS)):
-        asked = query.get(name)
+    for name, allowed in {"model": models, **dict.fromkeys(SIDES, DECODERS), "tab": TABS}.items():
+        asked = query.get(name, query.get(OLD.get(name, name)))
         if asked in allowed:
             setattr(link, name, asked)
         elif asked is not None:
-            wrong.append(f"There is no {name} {asked[:60]!r} here.")
+            wrong.append(f"There is no {'decoder' if name in SIDES else name} {asked[:60]!r} here.")
     return wrong
 
 

@@ -15,6 +15,7 @@ from ..decode.settings import ATTENTIONS, CONFIDENCES, DecodeSettings
 from ..model.presets import PUBLISHED
 from ..model.source import Source
 from ..view.lanes import TITLES
+from .rules import in_a_line
 from .shelf import Shelf
 from .system import system_panel
 from .words import LABELS, label
@@ -37,6 +38,7 @@ RANGES = {
 }  # fmt: skip
 Widgets = dict[str, gr.components.Component]
 OWN = "This model's own"
+SIDES = {"left": "confidence", "right": "lopa"}  # and what stands there at first
 
 
 def defaults(source: Source) -> dict[str, Any]:
@@ -60,7 +62,7 @@ def settings_panel(shelf: Shelf) -> tuple[Widgets, gr.HTML]:
         gr.HTML("<h2 class='lv-settings-title'>Settings</h2>", apply_default_css=False)
         widgets = model_group(shelf, start) | filling_group(start) | lookahead_group(start) | sampling_group(start) | rules_group(start)
         system = system_panel()
-    return {name: widgets[name] for name in ("preset", "model", "baseline", "decoder", *NAMES)}, system
+    return {name: widgets[name] for name in ("preset", "model", *SIDES, *NAMES)}, system
 
 
 def model_group(shelf: Shelf, start: dict[str, Any]) -> Widgets:
@@ -71,8 +73,7 @@ def model_group(shelf: Shelf, start: dict[str, Any]) -> Widgets:
             [OWN, *PUBLISHED], value=OWN, label="Preset", info="Fills in everything below; the paper's are for D2F-Dream."
         ),
         "model": gr.Dropdown(shelf.choices(), value=shelf.first, label="Model", info=shelf.main.source.note),
-        "baseline": gr.Dropdown(decoders, value="confidence", label="Left", info="The decoder on the left side."),
-        "decoder": gr.Dropdown(decoders, value="lopa", label="Right", info="The decoder on the right; both use the settings here."),
+        **{side: gr.Dropdown(decoders, value=name, label=label(side), info=in_a_line(name)) for side, name in SIDES.items()},
         "max_new_tokens": slider(start, "max_new_tokens", "A whole number of blocks."),
         "attention": menu(start["attention"], ATTENTIONS, LABELS["attention"], "Whether blocks see those behind them (full); as trained."),
     }

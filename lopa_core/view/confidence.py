@@ -7,15 +7,15 @@ from collections.abc import Iterator, Sequence
 from ..trace.trace import Trace, TraceBranch, TraceRound
 from .axes import axis, named, panel_title, passes, spread, stacked
 from .figure import GREY, Figure, Plain, cursor, figure, plot, sentences
-from .lanes import Lane, branch_name, lanes, looks_ahead
+from .lanes import BRANCH_CONFIDENCE, Lane, branch_name, lanes, looks_ahead, score_words
 
 FULL = "no mask left"
 DENSE = 60  # passes from which on marks are smaller
 
 
 def confidence_figure(traces: Sequence[Trace]) -> Figure | None:
-    """None where no lane looks ahead."""
-    shown = [lane for lane in lanes(traces) if looks_ahead(lane.trace)]
+    """None where no lane looks ahead by it; steps of a draft are no confidence."""
+    shown = [lane for lane in lanes(traces) if looks_ahead(lane.trace) and score_words(lane.trace) == BRANCH_CONFIDENCE]
     if not shown:
         return None
     return figure(

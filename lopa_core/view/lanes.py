@@ -18,6 +18,8 @@ TITLES = {
 WHAT_IF = "What if"
 # mid-tones that stand out on white and on near-black; the style sheet has the same accents
 ACCENTS = {"baseline": "#5b80bd", "lopa": "#db7b0e", "whatif": "#8a63c9", "other": "#2f9e8f"}
+BRANCH_CONFIDENCE = ("branch confidence", 3)
+SCORES = {"draft": ("steps ahead", 0), "pivot": ("score", 3)}  # by branching rule, where it is another thing
 LONGEST_TITLE, LONGEST_PIECE = 24, 40  # characters; a file may name a decoder as it likes
 
 
@@ -77,6 +79,11 @@ def looks_ahead(trace: Trace) -> bool:
     """Whether there are lookahead branches, or may be once there are rounds."""
     asked = trace.settings.get("lookahead")
     return (isinstance(asked, int) and asked > 0) or any(not branch.anchor for each in trace.rounds for branch in each.branches)
+
+
+def score_words(trace: Trace) -> tuple[str, int]:
+    """What this decoder's branches are weighed by, and with how many decimals it is told."""
+    return SCORES.get(str(trace.settings.get("branching")), BRANCH_CONFIDENCE)
 
 
 def branch_name(trace: Trace, number: int, branch: int) -> str:

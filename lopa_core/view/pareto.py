@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
@@ -11,6 +12,7 @@ from .figure import GREY, Figure, Plain, figure, plot
 from .lanes import ACCENTS, LONGEST_TITLE, TITLES, shortened
 
 HEIGHT = 460
+BESIDE = (0.2, 0.08)  # room on the left and on the right of the points, for names there, as shares of what they span
 TICKS = [step * 10.0**power for power in range(-3, 4) for step in (1, 1.5, 2, 3, 4, 5, 7)]
 AROUND = ("bottom right", "middle left", "top left", "top right", "top center")
 ALWAYS = ("vanilla", "confidence", "lopa", "lopa-paper")  # by name on the chart; of the others, who is not beaten
@@ -75,12 +77,20 @@ def scatter(results: Sequence[Row], cost: str, best: list[int]) -> Plain:
         "xaxis": {
             "title": named(COSTS[cost] + ", logarithmic"),
             "type": "log",
+            "range": reach(x),
             "tickvals": TICKS,
             "ticktext": [f"{each:g}" for each in TICKS],
         },
         "yaxis": {"title": named("problems solved, %")},
     }
     return plot([line, points], axes, [], height=HEIGHT)
+
+
+def reach(x: Sequence[float]) -> list[float]:
+    """Exponents of 10 between which the axis of costs lies."""
+    low, high = (math.log10(max(each, 1e-9)) for each in (min(x, default=1), max(x, default=1)))
+    left, right = (share * max(high - low, 0.1) for share in BESIDE)
+    return [low - left, high + right]
 
 
 def place(index: int, best: list[int], x: Sequence[float]) -> str:

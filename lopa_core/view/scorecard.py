@@ -13,7 +13,7 @@ from ..trace import metrics
 from ..trace.metrics import Metrics, measure
 from ..trace.trace import Trace
 from .agreement import agreement
-from .lanes import TITLES, Lane, lanes, looks_ahead, pair
+from .lanes import Lane, lanes, looks_ahead, pair
 
 LABELS = {
     "rounds": "Forward passes", "branch_forwards": "Branch-forwards", "tokens": "Tokens", "slots_written": "Slots written",
@@ -27,6 +27,7 @@ FORMS: dict[str, tuple[str, Callable | None]] = {
     "extra_tokens": ("{:d}", None), "taken_back": ("{:d}", None),
 }  # fmt: skip
 RARE = ("extra_tokens", "taken_back")  # shown only where there are any
+COMMON = ("vanilla", "confidence", "entropy-bound")  # decoders whose titles are plain words; the others' are names
 
 
 def scorecard(traces: Sequence[Trace], known: Problem | None) -> dict[str, Any]:
@@ -60,9 +61,8 @@ def headline(shown: Sequence[Lane]) -> str:
 
 
 def inside(lane: Lane) -> str:
-    """The title within a sentence: of those we give, only LoPA's is a name."""
-    ours = lane.trace.decoder in TITLES and not lane.title.startswith("LoPA")
-    return lane.title[0].lower() + lane.title[1:] if ours else lane.title
+    """The title within a sentence."""
+    return lane.title[0].lower() + lane.title[1:] if lane.trace.decoder in COMMON else lane.title
 
 
 def rows(shown: Sequence[Lane]) -> list[dict[str, Any]]:

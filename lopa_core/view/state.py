@@ -18,7 +18,7 @@ from ..trace.metrics import progress
 from ..trace.plain import round_data
 from ..trace.trace import Trace, TraceRound
 from .figures import figures
-from .lanes import Lane, lanes
+from .lanes import Lane, lanes, score_words
 from .scorecard import scorecard
 
 RUNNING, FINISHED, STOPPED = "running", "finished", "stopped"
@@ -73,7 +73,7 @@ def lane_state(lane: Lane, status: str, rounds: Sequence[str]) -> dict[str, Any]
         "head": head | {"devices": list(trace.devices)},
         "slots": trace.slots, "block_size": trace.settings["block_size"], "end_ids": list(trace.end_ids), "mask_id": trace.mask_id,
         "special": list(trace.special), "forced": [list(each) for each in trace.forced],
-        "rounds": list(rounds), "counts": [list(each) for each in progress(trace)],
+        "score": list(score_words(trace)), "rounds": list(rounds), "counts": [list(each) for each in progress(trace)],
         "tokens": list(trace.tokens), "texts": list(trace.texts),
         "pieces": {str(token): text for token, text in trace.pieces.items()},
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Tokens committed in each forward pass: a panel of bars per lane, a lookahead's token stacked on top."""
+"""Tokens committed in each forward pass: a panel of bars per lane, what a lookahead brought stacked on top."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def tokens_figure(traces: Sequence[Trace]) -> Figure:
     counts = [committed_per_pass(trace) for trace in traces]
     return figure(
         "Tokens committed in each forward pass",
-        "A bar per forward pass, as high as the tokens it wrote; the hatched part is the token a lookahead brought along.",
+        "A bar per forward pass, as high as the tokens it wrote; the hatched part is what a lookahead brought along.",
         summary(shown, counts), table(shown, counts), **{"pass": bars_plot(shown, counts)},
     )  # fmt: skip
 

@@ -14,7 +14,7 @@ from ..trace.trace import Trace, TraceBranch, TraceRound
 from .axes import named, passes, scale_bar
 from .confidence import score_range
 from .figure import FAINT, FOOT, Figure, Plain, cursor, figure, plot, sentences
-from .lanes import Lane, branch_name, lanes, piece
+from .lanes import Lane, branch_name, lanes, piece, score_words
 
 SCALE = [[0, "#8793a6"], [0.55, "#d9a05a"], [1, "#d96f00"]]
 ROUND_WIDTH, SCALE_FOOT = 14, 40  # px a round needs at least (the browser scrolls sideways), and px for the scale below
@@ -26,8 +26,8 @@ def tree_figure(traces: Sequence[Trace], index: int) -> Figure:
     lane = lanes(traces)[index]
     return figure(
         f"Branches: {lane.title}",
-        "Each pass weighs its anchor (round) and its lookaheads (diamonds); warmer means more branch confidence, the bold line joins "
-        "the branches that won. Choose a branch to read its text.",
+        f"Each pass weighs its anchor (round) and its lookaheads (diamonds); warmer means more {score_words(lane.trace)[0]}, the bold "
+        "line joins the branches that won. Choose a branch to read its text.",
         summary(lane.trace), table(lane.trace), **{"pass": branches_plot(lane)},
     )  # fmt: skip
 
@@ -58,13 +58,13 @@ def branches_plot(lane: Lane) -> Plain:
 
 
 def scale(trace: Trace) -> Plain:
-    """Colours from the lowest to the highest branch confidence of the lane."""
+    """Colours from the lowest to the highest score of the lane."""
     low, high = score_range([trace])
-    return {"colorscale": SCALE, "cmin": low, "cmax": high, "colorbar": scale_bar("branch confidence", nticks=4), "opacity": 1}
+    return {"colorscale": SCALE, "cmin": low, "cmax": high, "colorbar": scale_bar(score_words(trace)[0], nticks=4), "opacity": 1}
 
 
 def nodes(lane: Lane, *, anchor: bool) -> Plain:
-    """All anchors, or all lookaheads, as points coloured by branch confidence; the winner is larger and ringed.
+    """All anchors, or all lookaheads, as points coloured by their scores; the winner is larger and ringed.
 
     Forced ones come last, so that the legend shows the common symbol.
     """
@@ -75,12 +75,13 @@ def nodes(lane: Lane, *, anchor: bool) -> Plain:
     forced = [(number, index) in trace.forced for number, index, _ in points]
     symbol = "circle" if anchor else "diamond"
     kind = "anchor" if anchor else "lookahead %{y}"
+    name, digits = score_words(trace)
     return {
         "type": "scatter", "mode": "markers", "name": "anchor" if anchor else "lookahead",
         "x": [number + 1 for number, *_ in points], "y": [height(trace.rounds[number], index) for number, index, _ in points],
         "customdata": [[lane.index, number, index] for number, index, _ in points],
         "text": [hover(trace, *point) for point in points],
-        "hovertemplate": f"<b>pass %{{x}}, {kind}</b><br>%{{text}}<br>branch confidence %{{marker.color:.3f}}<extra></extra>",
+        "hovertemplate": f"<b>pass %{{x}}, {kind}</b><br>%{{text}}<br>{name} %{{marker.color:.{digits}f}}<extra></extra>",
         "marker": {
             "symbol": ["star" if each else symbol for each in forced],
             "size": [17 if hand else 11 if each else 7 for hand, each in zip(forced, won)],
@@ -115,8 +116,14 @@ def height(each: TraceRound, index: int) -> int:
 
 def hover(trace: Trace, number: int, index: int, branch: TraceBranch) -> str:
     """What a pointer over the branch tells beyond its place; model text is escaped, since Plotly reads a little HTML."""
-    tried = "" if branch.anchor else f"tries {escape(piece(trace, branch.token))} in slot {branch.slot + 1} ({branch.probability:.2f}), "
+    tried = "" if branch.anchor else f"tries {escape(tries(trace, branch))} ({branch.probability:.2f}), "
     return f"{tried}masks left {branch.masks_left}{verdict(trace, number, index)}"
+
+
+def tries(trace: Trace, branch: TraceBranch) -> str:
+    """A lookahead's token and its place, and how many more a draft has; plain text."""
+    more = f" and {len(branch.more)} more" if branch.more else ""
+    return f"{piece(trace, branch.token)} in slot {branch.slot + 1}{more}"
 
 
 def verdict(trace: Trace, number: int, index: int) -> str:
@@ -142,11 +149,12 @@ def summary(trace: Trace) -> str:
 
 def table(trace: Trace) -> Plain:
     """The choice of every round: one row per forward pass."""
+    name, digits = score_words(trace)
     rows = []
     for number, each in enumerate(trace.rounds):
         best = each.best
         choice = branch_name(trace, number, each.winner).removeprefix("the ")
-        tried = "" if best.anchor else f": {piece(trace, best.token)} in slot {best.slot + 1}"
+        tried = "" if best.anchor else f": {tries(trace, best)}"
         hand = f" ({BY_HAND})" if (number, each.winner) in trace.forced else ""
-        rows.append([str(number + 1), str(len(each.branches)), f"{choice}{tried}{hand}", f"{best.score:.3f}", str(best.masks_left)])
-    return {"head": ["Forward pass", "Branches", "Winner", "Branch confidence", "Masks left"], "rows": rows}
+        rows.append([str(number + 1), str(len(each.branches)), f"{choice}{tried}{hand}", f"{best.score:.{digits}f}", str(best.masks_left)])
+    return {"head": ["Forward pass", "Branches", "Winner", name.capitalize(), "Masks left"], "rows": rows}

@@ -45,7 +45,7 @@ def test_first_sight_is_a_recording_with_everything_drawn(page):
     assert page.inner_text(".lv-badge") == "Recorded" and "2026" in page.inner_text(".lv-source")
     assert page.is_visible(".lv-card") and page.is_visible(".lv-transport") and page.locator(".lv-lane .lv-t.done").count() > 60
     assert len(page.input_value("#lv-prompt textarea")) > 50
-    assert page.is_disabled("#lv-stop") and page.is_enabled("#lv-run")
+    assert page.is_disabled("#lv-stop") and page.is_enabled("#lv-run") and not page.is_visible(".lv-legend-back")
 
 
 def test_from_typing_to_the_score_card_in_the_same_chart_nodes(page):

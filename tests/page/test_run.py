@@ -13,9 +13,9 @@ from lopa_core.runtime.race import LocalRace
 from .samples import PROMPT_TEXT, VALUES, page_model, pair
 
 
-def race(prompt=PROMPT_TEXT, model="dream-a", baseline="confidence", decoder="lopa", stop=None, shelf=None, **changes):
+def race(prompt=PROMPT_TEXT, model="dream-a", left="confidence", right="lopa", stop=None, shelf=None, **changes):
     shelf = shelf or Shelf(page_model())
-    return states(lambda: start(shelf, prompt, model, baseline, decoder, VALUES | changes), stop or Stop())
+    return states(lambda: start(shelf, prompt, model, left, right, VALUES | changes), stop or Stop())
 
 
 def last_state(told):
@@ -31,12 +31,12 @@ def forwards(monkeypatch):
     return happened
 
 
-@pytest.mark.parametrize("baseline", ["confidence", "vanilla"])
-def test_a_run_ends_with_both_lanes_finished(baseline):
-    *shown, (nothing, sentence, traces) = race(baseline=baseline)
+@pytest.mark.parametrize("left", ["confidence", "vanilla"])
+def test_a_run_ends_with_both_lanes_finished(left):
+    *shown, (nothing, sentence, traces) = race(left=left)
     state = last_state(shown)
     assert nothing is None and sentence == "" and state["status"] == "finished" and state["card"]
-    assert [lane["decoder"] for lane in state["lanes"]] == [trace.decoder for trace in traces] == [baseline, "lopa"]
+    assert [lane["decoder"] for lane in state["lanes"]] == [trace.decoder for trace in traces] == [left, "lopa"]
     assert all(lane["status"] == "finished" for lane in state["lanes"])
     assert state["source"]["kind"] == "live" and "a test machine" in state["source"]["text"] and state["what_if"] == ""
 
@@ -58,7 +58,8 @@ def test_whole_numbers_may_arrive_as_floats():
         ({"prompt": "1 2 9999"}, "Token 9999 lies outside the vocabulary"),
         ({"prompt": "3 " * 900, "max_new_tokens": 1920}, "this model has room for"),
         ({"model": "elsewhere"}, "no model 'elsewhere'"),
-        ({"baseline": "lopa"}, "Both sides are LoPA"), ({"decoder": "nobody"}, "no decoder 'nobody'"),
+        ({"left": "lopa"}, "Both sides are LoPA"),
+        ({"right": "nobody"}, "no decoder 'nobody'"),
         ({"block_size": 12}, "not a whole number of blocks of 12"),
         ({"block_size": 64}, "longer than the 32 new tokens"),
         ({"lookahead": 1.5}, "k, lookahead branches must be a whole number"),
@@ -118,7 +119,7 @@ def test_a_visitor_who_leaves_stops_the_engine(forwards, monkeypatch):
 
 def test_two_visitors_do_not_meet():
     shelf = Shelf(page_model())
-    one, two = race(shelf=shelf, stop=Stop()), race(shelf=shelf, stop=Stop(), baseline="vanilla")
+    one, two = race(shelf=shelf, stop=Stop()), race(shelf=shelf, stop=Stop(), left="vanilla")
     next(one), next(two)
     last_one, last_two = last_state(one), last_state(two)
     assert last_one["run"] != last_two["run"]

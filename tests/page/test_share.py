@@ -14,7 +14,7 @@ from .samples import page_model
 
 SHELF = Shelf(page_model())
 SOURCE = SHELF.main.source
-PAIR = ("confidence", "lopa")
+PAIR = {"left": "confidence", "right": "lopa"}
 USUAL = defaults(SOURCE)
 
 
@@ -25,19 +25,18 @@ def read(text):
 @given(
     prompt=st.text(st.characters(codec="utf-8"), min_size=1, max_size=200).filter(str.strip),
     lookahead=st.integers(0, 15), tau_conf=st.integers(0, 100).map(lambda each: each / 100), seed=st.integers(0, 2**31),
-    baseline=st.sampled_from(["confidence", "vanilla"]), decoder=st.sampled_from(["lopa", "leap", "freedave++"]),
+    left=st.sampled_from(["confidence", "vanilla"]), right=st.sampled_from(["lopa", "lopa+leap", "freedave++"]),
     attention=st.sampled_from(["full", "block_causal"]),
 )  # fmt: skip
-def test_a_link_brings_back_what_it_was_made_of(prompt, lookahead, tau_conf, seed, baseline, decoder, attention):
+def test_a_link_brings_back_what_it_was_made_of(prompt, lookahead, tau_conf, seed, left, right, attention):
     values = USUAL | {"lookahead": lookahead, "tau_conf": tau_conf, "seed": seed, "attention": attention}
-    link = read(share.write(prompt, SOURCE, (baseline, decoder), values))
-    assert (link.prompt, link.model, link.baseline, link.sentence) == (prompt.strip(), "dream-a", baseline, "")
-    assert (link.decoder or "lopa") == decoder
+    link = read(share.write(prompt, SOURCE, {"left": left, "right": right}, values))
+    assert (link.prompt, link.model, link.left, link.right, link.sentence) == (prompt.strip(), "dream-a", left, right, "")
     assert USUAL | link.settings == values
 
 
 def test_only_what_differs_is_in_the_link():
-    assert share.write(" 2 + 2 ", SOURCE, PAIR, USUAL) == "?prompt=2+%2B+2&model=dream-a&baseline=confidence"
+    assert share.write(" 2 + 2 ", SOURCE, PAIR, USUAL) == "?prompt=2+%2B+2&model=dream-a&left=confidence&right=lopa"
     assert share.write("2", SOURCE, PAIR, USUAL | {"lookahead": 7.0}).endswith("&lookahead=7")
 
 
@@ -52,8 +51,9 @@ def test_hostile_text_stays_text():
     [
         (f"?prompt={'x' * (LONGEST_PROMPT + 1)}", f"takes up to {LONGEST_PROMPT}"),
         ("?model=elsewhere", "no model 'elsewhere'"),
-        ("?baseline=nobody", "no baseline 'nobody'"),
-        ("?decoder=d2f", "no decoder 'd2f'"),
+        ("?baseline=nobody", "no decoder 'nobody'"),
+        ("?left=confidence&right=d2f", "no decoder 'd2f'"),
+        ("?left=" + "x" * 3000, "no decoder 'xxxx"),
         ("?tab=attic", "no tab 'attic'"),
         ("?lookahead=many", "k, lookahead branches cannot be 'many'"),
         ("?lookahead=-1", "k, lookahead branches must be a whole number"),
@@ -71,6 +71,11 @@ def test_what_cannot_be_used_is_said_and_the_rest_is_taken(query, words):
     link = read(query + "&temperature=0.5")
     assert words in link.sentence and len(link.sentence) < 300
     assert link.settings["temperature"] == 0.5
+
+
+def test_links_of_before_both_sides_could_be_chosen_still_work():
+    assert (read("?baseline=vanilla").left, read("?baseline=vanilla").right) == ("vanilla", None)
+    assert read("?baseline=vanilla&left=leap").left == "leap"
 
 
 def test_what_is_not_ours_is_left_alone():
@@ -94,4 +99,4 @@ def test_every_setting_of_the_page_can_be_in_a_link():
     changed |= alone | {"suffix": "masks", "lookahead": 0, "temperature": 0.0, "leap_links": "clique"}
     assert set(changed) == set(NAMES)
     told = {name: value for name, value in changed.items() if value != USUAL[name]}
-    assert read(share.write("p", SOURCE, ("vanilla", "lopa"), changed)).settings == told
+    assert read(share.write("p", SOURCE, PAIR, changed)).settings == told

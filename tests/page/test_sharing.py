@@ -25,7 +25,7 @@ def test_a_permalink_brings_prompt_and_settings_to_another_visitor(browser, page
     page.click("#lv-share")
     page.wait_for_function("document.querySelector('#lv-link textarea, #lv-link input')?.value.startsWith('http')")
     link = page.input_value("#lv-link textarea, #lv-link input")
-    assert link.startswith(address) and page.url == link and "lookahead=3" in link and "baseline=vanilla" in link
+    assert link.startswith(address) and page.url == link and "lookahead=3" in link and "left=vanilla" in link
     with tab(browser, link) as other:
         other.wait_for_function("document.querySelector('#lv-prompt textarea').value.startsWith('What is 2')")
         assert other.input_value("#lv-prompt textarea") == "What is 2 + 2? <b>&\u05d0 🦜"

@@ -29,9 +29,7 @@ def test_one_model_is_all_there_is():
 def test_a_model_on_its_way_is_on_the_menu_but_not_taken():
     shelf = Shelf(page_model(), opening=coming())
     assert shelf.first == "dream-a" and [name for _, name in shelf.choices()] == ["lopa-tiny", "dream-a"]
-    assert shelf.notice() == (
-        "LoPA tiny (5M, embedded) is on its way (downloading, 1.0 GB of 2.0 GB). Until it is here, dream-a answers."
-    )
+    assert shelf.notice() == ("LoPA tiny (5M, embedded) is on its way (downloading, 1.0 GB of 2.0 GB). Until it is here, dream-a answers.")
     with pytest.raises(PageError, match="not here yet .downloading.*take another"):
         shelf.take("lopa-tiny")
     health = shelf.health()

@@ -28,6 +28,8 @@ def test_both_planes_show_every_decoder_with_its_interval():
     assert points["x"] == [40.0, 10.0, 6.0, 12.0] and points["y"] == [95, 93, 90, 80]
     assert points["error_y"]["array"] == [1, 1, 1, 1] and points["error_y"]["arrayminus"] == [2, 2, 2, 2]
     assert line["x"] == [6.0, 10.0, 40.0]
+    low, high = drawn["plots"]["pass"]["layout"]["xaxis"]["range"]
+    assert 10**low < 6 * 0.9 and 10**high > 40 * 1.05  # room for names
     assert points["text"] == ["One token per pass", "Confidence decoding", "LoPA", ""]  # worse is beaten, and no landmark
     assert points["customdata"][3] == "&lt;b&gt;worse"
     assert "On a machine." in drawn["caption"] and "LoPA (6)" in drawn["summary"]

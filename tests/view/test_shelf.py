@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from functools import cache
+from itertools import permutations
 
 import pytest
 
+from lopa_core.decode.decoders import DECODERS
 from lopa_core.trace.metrics import measure
 from lopa_core.trace.trace import Trace
+from lopa_core.view.confidence import confidence_figure
 from lopa_core.view.figures import figures
-from lopa_core.view.scorecard import LABELS, scorecard
+from lopa_core.view.lanes import lanes, pair
+from lopa_core.view.scorecard import LABELS, headline, scorecard
 from lopa_core.view.state import loaded, recorded
+from lopa_core.view.tree import tree_figure
 
 from ..helpers.traces import SMALL
 from ..helpers.traces import recorded as decoded
@@ -57,3 +62,26 @@ def test_the_score_card_tells_of_copies_and_of_tokens_taken_back_only_where_ther
     assert extra in labels("leap") and back not in labels("leap")
     assert {extra, back} <= labels("wino", "freedave")
     assert not {extra, back} & labels("freedave", "adaptive-lopa")
+
+
+def test_no_two_sides_look_or_read_alike():
+    some = trace("leap")
+    for left, right in permutations(DECODERS, 2):
+        shown = lanes([replace(some, decoder=left), replace(some, decoder=right)])
+        assert shown[0].accent != shown[1].accent and shown[0].title != shown[1].title
+        assert {lane.index for lane in pair(shown)} == {0, 1}
+
+
+def test_names_keep_their_capitals_in_a_sentence():
+    wino, leap, plain = (replace(trace("leap"), decoder=name) for name in ("wino", "leap", "vanilla"))
+    assert headline(lanes([wino, replace(leap, rounds=leap.rounds[:3])])).split(", ")[1].startswith("WINO ")
+    assert "one token per pass" in headline(lanes([plain, replace(leap, rounds=leap.rounds[:3])]))
+
+
+def test_drafts_are_weighed_by_steps_and_not_by_confidence():
+    draft = trace("freedave")
+    drawn = tree_figure([draft], 0)
+    assert drawn["table"]["head"][3] == "Steps ahead" and {row[3] for row in drawn["table"]["rows"]} <= {"0", "1", "2", "3", "4"}
+    assert any(" more" in row[2] for row in drawn["table"]["rows"])
+    assert confidence_figure([draft]) is None and len(confidence_figure([draft, trace("adaptive-lopa")])["plots"]["pass"]["data"]) == 3
+    assert loaded(recorded("replay", [draft]), [draft])["lanes"][0]["score"] == ["steps ahead", 0]

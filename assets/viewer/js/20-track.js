@@ -67,6 +67,11 @@ class Track {
     this.round[slot] = NEVER;
   }
 
+  // The round, of the first n, in which a slot last became a mask again; -1 if it never has.
+  takenBack(slot, n) {
+    return this.lives.get(slot)?.findLast(({ until }) => until < n)?.until ?? -1;
+  }
+
   // Makes round, token, chance and brought those of the first n rounds, for slots that became masks again.
   turn(n) {
     for (const [slot, lives] of this.lives) {

@@ -1,7 +1,7 @@
 // A canvas of tokens, one chip per slot. Painting compares with what each chip shows and touches only those that
 // differ. The canvas is one tab stop; its arrow keys go from token to token.
 
-const LOOKS = { done: 1, ghost: 2, mask: 4, brought: 8, special: 16, after: 32, now: 64, tried: 128, block: 256 };
+const LOOKS = { done: 1, ghost: 2, mask: 4, brought: 8, special: 16, after: 32, now: 64, tried: 128, block: 256, back: 512 };
 const LONG = 200; // slots from which on the letters are smaller, so that more of them fit on a screen
 const classes = new Map();
 
@@ -64,7 +64,7 @@ class Tokens {
   }
 
   // view: n, rounds whose commits are shown; seen, the predictions for the masks; tried, a branch's own token;
-  // filled, indices into seen that the branch goes on to fill; fresh, the round whose commits are marked as new.
+  // filled, indices into seen that the branch goes on to fill; fresh, the round whose changes are marked as new.
   paint(view) {
     this.view = view;
     const { track, guesses } = this;
@@ -75,8 +75,9 @@ class Tokens {
     if (seen) for (let i = 0; i < seen.slots.length; i += 1) guesses[seen.slots[i]] = seen.tokens[i];
     const filling = new Set(filled.map((i) => seen.slots[i]));
     const draft = new Map(more.map(([slot, token]) => [slot, token]));
+    const back = new Set(track.rounds[fresh]?.taken);
     for (let slot = 0; slot < guesses.length; slot += 1) {
-      const base = (this.blocks[slot] && LOOKS.block) | (slot > end && LOOKS.after);
+      const base = (this.blocks[slot] && LOOKS.block) | (slot > end && LOOKS.after) | (back.has(slot) && LOOKS.back);
       const guess = guesses[slot];
       if (track.round[slot] < n) {
         const special = track.words.special(track.token[slot]) && LOOKS.special;
@@ -151,7 +152,7 @@ class Tokens {
   // What is told about a slot: what stands there, and facts by name.
   tell(slot) {
     const { track } = this;
-    const { n, seen, tried } = this.view;
+    const { n, seen, tried, more = [] } = this.view;
     track.turn(n);
     const place = ['slot', String(slot + 1)];
     const chance = (value) => ['probability', value.toFixed(3)];
@@ -161,10 +162,13 @@ class Tokens {
       const branch = branchName(round, round.winner) + (track.brought[slot] ? ', its tried token' : '');
       return ['committed', track.words.quoted(track.token[slot]), [chance(track.chance[slot]), ['pass', String(index + 1)], ['branch', branch], place]];
     }
-    if (slot === tried) return ['tried', track.words.quoted(this.view.token), [chance(this.view.chance), ['branch', this.view.name], place]];
+    const draft = slot === tried ? [slot, this.view.token, this.view.chance] : more.find(([each]) => each === slot);
+    if (draft) return ['tried', track.words.quoted(draft[1]), [chance(draft[2]), ['branch', this.view.name], place]];
+    const taken = track.takenBack(slot, n);
+    const back = taken < 0 ? [] : [['taken back', `pass ${taken + 1}`]];
     const i = seen ? seen.slots.indexOf(slot) : -1;
-    if (i < 0) return ['not predicted yet', 'mask', [place]];
+    if (i < 0) return ['not predicted yet', 'mask', [...back, place]];
     const index = this.view.round ?? n - 1;
-    return ['guess', track.words.quoted(seen.tokens[i]), [chance(seen.probabilities[i]), ['pass', String(index + 1)], ['branch', this.view.name ?? branchName(track.rounds[index], track.rounds[index].winner)], place]];
+    return ['guess', track.words.quoted(seen.tokens[i]), [chance(seen.probabilities[i]), ['pass', String(index + 1)], ['branch', this.view.name ?? branchName(track.rounds[index], track.rounds[index].winner)], ...back, place]];
   }
 }

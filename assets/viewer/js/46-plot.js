@@ -14,10 +14,16 @@ function loadPlotly() {
 function fetchPlotly() {
   if (props.plotly_ready) return props.plotly_ready.then(() => window.Plotly);
   return new Promise((resolve, reject) => {
-    const script = make('script');
+    // another viewer of this page may have begun already
+    const begun = [...document.scripts].find((each) => each.getAttribute('src') === props.plotly_url);
+    const script = begun ?? make('script');
+    script.addEventListener('load', () => resolve(window.Plotly));
+    script.addEventListener('error', () => {
+      script.remove();
+      reject(new Error('The chart library could not be loaded; reload the page to try once more.'));
+    });
+    if (begun) return;
     script.src = props.plotly_url;
-    script.onload = () => resolve(window.Plotly);
-    script.onerror = () => reject(new Error('The chart library could not be loaded; reload the page to try once more.'));
     document.head.append(script);
   });
 }

@@ -101,8 +101,8 @@ class Panel {
       mark(node, 'aria-pressed', index === this.branch);
       node.classList.toggle('won', index === round.winner);
       put(name, branchName(round, index));
-      put(token, branch.slot === null ? 'as it is' : track.words.alone(branch.token).trim() || '␣');
-      put(score, scoreOf(branch));
+      put(token, branch.slot === null ? 'as it is' : triedTokens(branch).map((each) => track.words.alone(each).trim() || '␣').join(' '));
+      put(score, scoreOf(branch, track.lane));
       put(verdict, index === round.winner ? '✓ won' : '');
       const share = branch.masks_left && high > low ? (branch.score - low) / (high - low) : 1;
       node.style.setProperty('--share', share.toFixed(3));
@@ -116,9 +116,9 @@ class Panel {
     const forced = track.lane.forced.some(([index, chosen]) => index === this.round && chosen === round.winner);
     const filled = round.filled.length;
     const facts = [
-      ['Tries', branch.slot === null ? 'nothing: the canvas as it was' : `${track.words.quoted(branch.token)} in slot ${branch.slot + 1}`],
-      ['Its probability', branch.slot === null ? '' : branch.probability.toFixed(3)],
-      ['Branch confidence', scoreOf(branch) + (won ? '' : `, the winner’s ${scoreOf(best)}`)],
+      ['Tries', branch.slot === null ? 'nothing: the canvas as it was' : triedPlaces(branch).map(([slot, token]) => `${track.words.quoted(token)} in slot ${slot + 1}`).join(', ')],
+      [branch.more.length ? 'Their probability' : 'Its probability', triedPlaces(branch).map(([, , chance]) => chance.toFixed(3)).join(', ')],
+      [capital(track.lane.score[0]), scoreOf(branch, track.lane) + (won ? '' : `, the winner’s ${scoreOf(best, track.lane)}`)],
       ['Masks left', String(branch.masks_left)],
       ['Ran on', device.join('; ')],
       ['Outcome', won ? `won${forced ? ' because it was asked to' : ''}, and filled ${filled} ${filled === 1 ? 'slot' : 'slots'} at once` : forced ? 'lost, since another was asked to win' : 'lost'],
@@ -154,8 +154,19 @@ function answered() {
   refresh();
 }
 
-const scoreOf = (branch) => (branch.masks_left ? branch.score.toFixed(3).replace('-', '−') : 'no mask left');
+const scoreOf = (branch, lane) => (branch.masks_left ? branch.score.toFixed(lane.score[1]).replace('-', '−') : 'no mask left');
+const capital = (text) => text[0].toUpperCase() + text.slice(1);
 const anchorFirst = (round) => [...round.branches.keys()].sort((a, b) => (round.branches[b].slot === null) - (round.branches[a].slot === null));
+
+// [slot, token, probability] of all that a branch tries: none for the anchor, several for a draft.
+function triedPlaces(branch) {
+  return branch.slot === null ? [] : [[branch.slot, branch.token, branch.probability], ...branch.more];
+}
+
+// Its tokens in the order of the text, as many as a button has room for.
+function triedTokens(branch) {
+  return triedPlaces(branch).sort((a, b) => a[0] - b[0]).slice(0, 4).map(([, token]) => token);
+}
 
 function branchButton() {
   const node = make('button', 'lv-branch');

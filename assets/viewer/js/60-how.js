@@ -2,14 +2,17 @@
 
 const NEAR = 9; // slots in an excerpt
 const FEW = 3; // branches drawn
-let explained = '';
+let explained = ''; // '': the example made by hand
+const byHand = ['fill', 'look', 'keep'].map((name) => [name, [...find(`[data-step="${name}"]`).children]]);
+const byHandHint = find('.lv-hint').textContent;
 
 function drawHow() {
   const lane = lanes.find(({ track }) => track.lane.role === 'lopa');
   const index = lane ? telling(lane.track, Math.max(0, shownOf(lane.track) - 1)) : -1;
   const state = index < 0 ? '' : [run, index, lane.track.rounds.length > index + 1].join();
-  if (state === explained || index < 0) return; // without a LoPA lane the example stays
+  if (state === explained || (lane && index < 0)) return;
   explained = state;
+  if (!lane) return fillByHand();
   const { track } = lane;
   const round = track.rounds[index];
   const shown = few(track, round);
@@ -85,8 +88,14 @@ function weighed(track, round, index, branch, start) {
   const filled = new Map(won ? round.filled.map((i) => [branch.seen.slots[i], branch.seen.tokens[i]]) : []);
   const line = words(track, index, around(track, branch, start), { branch, filled });
   if (!won) line.className = 'off';
-  line.prepend(make('small', '', scoreOf(branch)));
+  line.prepend(make('small', '', scoreOf(branch, track.lane)));
   return line;
+}
+
+// Without a LoPA lane, also after a race that had one.
+function fillByHand() {
+  for (const [name, lines] of byHand) fillStep(name, lines);
+  put(find('.lv-hint'), byHandHint);
 }
 
 function fillStep(name, lines) {

@@ -14,6 +14,7 @@ function draw() {
   state.lanes.forEach((lane, index) => lanes[index].read(lane));
   if (player.following) player.at = longest();
   find('.lv-asked').textContent = visible(state.prompt);
+  find('.lv-legend-back').hidden = !lanes.some(({ track }) => track.lives.size);
   drawTools(state);
   drawCard(state.card);
   readFigures(state.figures);
@@ -33,7 +34,7 @@ function begin(state) {
   player.playing = false;
   player.following = true;
   player.speed.time = null;
-  explained = '';
+  explained = null;
   find('.lv-stage').hidden = false;
   transport.hidden = false;
   root.classList.add('has-run');
