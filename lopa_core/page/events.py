@@ -241,7 +241,8 @@ def open_link(shelf: Shelf) -> Callable[[gr.Request], tuple[Any, ...]]:
         values = defaults(shelf.source(model)) | link.settings
         menu = gr.update(value=model, info=shelf.source(model).note)
         form = [link.prompt, menu, link.left, link.right, *(values[name] for name in NAMES)]
-        shown = [gr.skip(), gr.skip(), link.sentence]
+        # without anything to say it leaves the banner alone: a quick visitor may have one by now
+        shown = [gr.skip(), gr.skip(), link.sentence or gr.skip()]
         if link.replay is not None:
             shown = list(opener(shelf, lambda: gallery.recording(link.replay))())
             shown[2] = " ".join(each for each in (shown[2], link.sentence) if each)

