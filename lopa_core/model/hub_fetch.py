@@ -15,10 +15,10 @@ from huggingface_hub.hf_api import RepoSibling
 
 from .errors import ModelError
 from .family import read_config
-from .files import read_object
 from .hub_failures import FAILURES, broken_off, first_line, sentence
 from .hub_progress import Meter, Progress
 from .size import in_words
+from .weights import read_index
 
 LOG = logging.getLogger(__name__)
 TRIES = 4  # per file; most broken connections are resumed by the library without our help
@@ -40,7 +40,7 @@ class Kind:
             return []
         if not (folder / self.index).exists():
             return [self.weights]
-        return [name for name in shards(folder / self.index) if not (folder / name).exists()]
+        return [name for name in sorted(set(read_index(folder / self.index).values())) if not (folder / name).exists()]
 
 
 CHECKPOINT = Kind(
@@ -69,14 +69,6 @@ def listing(repository: str, revision: str | None) -> tuple[str, dict[str, RepoS
     return info.sha, {file.rfilename: file for file in info.siblings}
 
 
-def shards(index: Path) -> list[str]:
-    """The files that an index of weights names. Raises ModelError where it is damaged."""
-    named = read_object(index, missing=f"{index} is gone.").get("weight_map")
-    if not isinstance(named, dict) or not all(isinstance(name, str) for name in named.values()):
-        raise ModelError(f"{index} is damaged: it should hold a JSON object with a weight_map.")
-    return sorted(set(named.values()))
-
-
 class Fetch:
     """One repository into the cache. files: the listing of `commit`, which `revision` (None: the default branch) points to."""
 
@@ -97,7 +89,7 @@ class Fetch:
         self.folder = self.fetch_head()
         if not one_file:
             self.fetch([kind.index], Meter(0, None))
-        weights = self.absent([kind.weights] if one_file else self.listed(shards(self.folder / kind.index)))
+        weights = self.absent([kind.weights] if one_file else self.listed(sorted(set(read_index(self.folder / kind.index).values()))))
         small = self.absent(name for name in kind.small if name in self.files)
         meter = Meter(sum(self.files[name].size or 0 for name in (*small, *weights)), self.progress)
         self.fetch(small, meter)

@@ -71,12 +71,17 @@ def check_index(folder: Path, found: dict[str, Stored]) -> None:
     path = folder / "model.safetensors.index.json"
     if not path.exists():
         return
-    named = read_object(path, missing=f"{path} is gone.").get("weight_map")
-    if not isinstance(named, dict):
-        raise ModelError(f"{path} is damaged: it should hold a JSON object with a weight_map.")
-    absent = sorted({str(shard) for key, shard in named.items() if key not in found})
+    absent = sorted({shard for key, shard in read_index(path).items() if key not in found})
     if absent:
         raise ModelError(f"{folder} is incomplete: {', '.join(absent)} is missing or lacks keys that the index names.")
+
+
+def read_index(path: Path) -> dict[str, str]:
+    """The file of every key, as the index of a sharded checkpoint names them. Raises ModelError where it is damaged."""
+    named = read_object(path, missing=f"{path} is gone.").get("weight_map")
+    if not isinstance(named, dict) or not all(isinstance(name, str) for name in named.values()):
+        raise ModelError(f"{path} is damaged: it should hold a JSON object with a weight_map.")
+    return named
 
 
 class Reader:

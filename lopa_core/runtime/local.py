@@ -73,11 +73,11 @@ class LocalEngine:
         watch = Stopwatch(self.device)
         if self.space.graphs and plain(window) and not self.columns:
             records = self.space.graphs.records(window, self.settings, self.forbidden)
-            watch.lap()
+            watch.mark()
         else:
             queries = torch.from_numpy(window.queries).to(self.device)
             logits = self.logits(window, queries)
-            watch.lap()
+            watch.mark()
             records = self.observed(window, queries, logits)
         in_network, observing = watch.stop()
         self.seconds_in_network += in_network
@@ -172,14 +172,13 @@ class Stopwatch:
         self.mark()
 
     def mark(self) -> None:
+        """The end of a lap."""
         if self.device.type == "cuda":
             event = torch.cuda.Event(enable_timing=True)
             event.record()
             self.marks.append(event)
         else:
             self.marks.append(time.perf_counter())
-
-    lap = mark
 
     def stop(self) -> tuple[float, float]:
         self.mark()
