@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from ..decode.settings import DecodeSettings
 from ..runtime.session import Model
-from ..tasks.word_problems import Problem, is_correct
+from ..tasks.problem import Problem, is_correct
 from ..trace.metrics import Metrics, measure, total
 
 

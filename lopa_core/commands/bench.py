@@ -11,15 +11,13 @@ from tqdm import tqdm
 from ..bench import accuracy, report
 from ..decode.settings import SettingsError
 from ..model.errors import ModelError
-from ..tasks.word_problems import problems
+from ..tasks.registry import TASKS
 from . import options
 from .compare import add_decoders, read_decoders
 
-TASKS = ("word-problems",)
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--task", choices=TASKS, default=TASKS[0])
+    parser.add_argument("--task", choices=tuple(TASKS), default="mixed", help="default mixed: word problems and word lists")
     parser.add_argument("--limit", type=int, default=100, metavar="N", help="problems, the same ones every time (default 100)")
     parser.add_argument("--problem-seed", type=int, default=0, metavar="N", help="other problems, such as to tune on (default 0)")
     add_decoders(parser, "vanilla,confidence,lopa,lopa-paper", everything=True)
@@ -38,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     model = options.read_model(args, source)
     if model.tokenizer is None:
         raise ModelError(f"{model.name} has no tokenizer, so it cannot read the task's problems.")
-    held_out = list(problems(args.limit, split="test", seed=args.problem_seed))
+    held_out = list(TASKS[args.task](args.limit, split="test", seed=args.problem_seed))
     with tqdm(total=len(held_out) * len(lanes), unit="decode", dynamic_ncols=True) as bar:
         results = accuracy.run(model, held_out, lanes, bar.update)
     told = report.report(args.task, model.name, model.hardware, settings, args.problem_seed, results)

@@ -27,7 +27,7 @@ class Run:
 
 RUNS = {
     "zoo-tickets": Run("Zoo tickets"),
-    "one-token-per-pass": Run("Marbles", ("vanilla", "confidence", "lopa")),
+    "one-token-per-pass": Run("Shells", ("vanilla", "confidence", "lopa")),
     "fifteen-branches": Run("Baking", changes={"lookahead": 15}),
     "as-published": Run("Shells", ("confidence", "lopa", "lopa-paper")),
     "sampled": Run("On the bus", changes={"temperature": 0.7, "seed": 3}),

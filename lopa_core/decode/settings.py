@@ -52,6 +52,7 @@ class DecodeSettings:
     branching: str = choice("lookahead", tuple(BRANCHINGS), "how branches are made and which one wins")
     lookahead: int = count(4, 0, LARGEST_LOOKAHEAD, "k, lookahead branches beside the anchor")
     confidence_floor: float = share(0.0, "smallest probability of a lookahead token; 0 is the paper's LoPA")
+    anchor_floor: float = share(0.0, "smallest probability that the anchor must still give a lookahead token; 0 does not ask, as the paper")
     confidence: str = choice("neg_entropy", CONFIDENCES, "what ranks masks and branches")
     score_tail_fraction: float = share(1.0, "share of least confident masks that a branch score averages")
     score_creation_weight: float = share(0.0, "weight of the tried token's own confidence in a branch score")
@@ -129,7 +130,7 @@ class DecodeSettings:
 
     def reference(self) -> DecodeSettings:
         """The same decoder with the official code's choices; only the round limit stays."""
-        official = {"confidence_floor": 0.0, "stop_at_eos": False, "allow_mask_token": True, "refresh_boundary": False}
+        official = {"confidence_floor": 0.0, "anchor_floor": 0.0, "stop_at_eos": False, "allow_mask_token": True, "refresh_boundary": False}
         return replace(self, **official, duplicate_anchor=True, round_down=True, stop_at_end_of_turn=False)
 
     def decoder(self, name: str) -> DecodeSettings:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-_PAPER = {"tau_add": 0.1, "tau_act": 0.95, "confidence": "neg_entropy", "confidence_floor": 0.0, "score_creation_weight": 0.0}
+_PAPER = {
+    "tau_add": 0.1, "tau_act": 0.95, "confidence": "neg_entropy", "confidence_floor": 0.0, "anchor_floor": 0.0,
+    "score_creation_weight": 0.0,
+}  # fmt: skip
 # hyperparameters of LoPA's Table 5 (arXiv 2512.16229), for D2F-Dream; "branches" there is our lookahead
 PUBLISHED: dict[str, dict[str, object]] = {
     "LoPA paper, GSM8K": _PAPER | {"block_size": 32, "tau_conf": 0.9, "lookahead": 14},

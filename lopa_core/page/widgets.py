@@ -22,7 +22,7 @@ from .words import LABELS, label
 
 SHOWN = (
     "max_new_tokens", "block_size", "tau_conf", "confidence", "tau_add", "tau_act",
-    "lookahead", "confidence_floor", "score_creation_weight", "attention", "temperature", "seed",
+    "lookahead", "confidence_floor", "anchor_floor", "score_creation_weight", "attention", "temperature", "seed",
 )  # fmt: skip
 # what a visitor has no use for: ends of a text, and the official code's choices where ours differ
 TECHNICAL = (
@@ -34,7 +34,8 @@ NAMES = (*SHOWN, *(each.name for each in RULES))
 # (least, most, step) of the sliders; what the page offers, DecodeSettings may allow more
 RANGES = {
     "max_new_tokens": (4, 512, 4), "block_size": (4, 128, 4), "lookahead": (0, 15, 1), "tau_conf": (0, 1, 0.01), "tau_add": (0, 1, 0.05),
-    "tau_act": (0, 1, 0.05), "confidence_floor": (0, 1, 0.05), "score_creation_weight": (0, 1, 0.05), "temperature": (0, 2, 0.05),
+    "tau_act": (0, 1, 0.05), "confidence_floor": (0, 1, 0.05), "anchor_floor": (0, 1, 0.05), "score_creation_weight": (0, 1, 0.05),
+    "temperature": (0, 2, 0.05),
 }  # fmt: skip
 Widgets = dict[str, gr.components.Component]
 OWN = "This model's own"
@@ -96,10 +97,12 @@ def lookahead_group(start: dict[str, Any]) -> Widgets:
     heading("Lookahead (LoPA only)")
     k = "Futures weighed beside the anchor in every pass; 0 is confidence decoding."
     floor = "Least probability a branch's token may have; 0 is LoPA as in the paper."
+    anchor = "Least probability that the anchor must still give that token for the branch to win; 0 does not ask, as in the paper."
     weight = "How much a branch's score heeds its own token, not just the masks left; 0 is the paper's score."
     return {
         "lookahead": slider(start, "lookahead", k),
         "confidence_floor": slider(start, "confidence_floor", floor),
+        "anchor_floor": slider(start, "anchor_floor", anchor),
         "score_creation_weight": slider(start, "score_creation_weight", weight),
     }
 

@@ -13,6 +13,7 @@ LABELS = {
     "tau_act": "τ act",
     "lookahead": "k, lookahead branches",
     "confidence_floor": "Confidence floor",
+    "anchor_floor": "Anchor floor",
     "score_creation_weight": "Weight of the tried token",
     "attention": "Attention",
     "temperature": "Temperature",

@@ -1,13 +1,14 @@
-"""Example prompts with known answers: word problems the embedded model was not trained on."""
+"""Example prompts with known answers: problems the embedded model was not trained on."""
 
 from __future__ import annotations
 
-from .word_problems import Problem, problem
+from .problem import Problem
+from .registry import mixed
 
-# indices into the held-out split: short, from different families
-_CHOSEN = {"Zoo tickets": 3, "Baking": 12, "On the bus": 43, "Marbles": 14, "Shells": 19}
+# indices into the mixed task's held-out split: short, from different families
+_CHOSEN = {"Zoo tickets": 3, "Baking": 12, "On the bus": 43, "Shells": 58, "Word list": 88, "Two in one": 92}
 
-EXAMPLES: dict[str, Problem] = {title: problem(0, index, "test") for title, index in _CHOSEN.items()}
+EXAMPLES: dict[str, Problem] = {title: next(mixed(1, split="test", start=index)) for title, index in _CHOSEN.items()}
 
 
 def known(prompt: str) -> Problem | None:

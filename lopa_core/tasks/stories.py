@@ -250,28 +250,90 @@ STORIES = (
         "They also get [u=a*c] {other}.",
         "That makes [v=t+u] toys.",
         "{name} needs [r=v-d] more toys.")),
+    Story("seats", "toys", "a=3-12 b=3-12 c=2-40 d=2-30", (
+        "{name} counts the chairs of a hall and finds {a} rows with {b} chairs in each row.|A hall has {a} rows with {b} chairs each, and {name} looks after it.",
+        "{c} people sit down, and later {d} more people come and sit down.|First {c} people take a chair, and later {d} more people do.",
+        "How many chairs are still free?|How many chairs are free now?"), (
+        "The hall has [t=a*b] chairs.|There are [t=a*b] chairs.",
+        "Together [u=c+d] people sit down.|That makes [u=c+d] people.",
+        "There are still [r=t-u] free chairs.|That leaves [r=t-u] free chairs.")),
+    Story("paint", "school", "b=2-12 a=2-8 c=2-30 n=2-10", (
+        "{name} paints {b} rooms and needs {a} cans of paint for each room.|For each of {b} rooms {name} needs {a} cans of paint.",
+        "{They} has {c} cans at home.|At home {they} finds {c} cans.",
+        "The store sells paint in {boxes} of {n} cans.|Paint is sold in {boxes} of {n} cans each.",
+        "How many {boxes} must {name} buy?"), (
+        "The rooms need [t=b*a] cans.|All rooms together need [t=b*a] cans.",
+        "{name} still needs [u=t-c] cans.|With the cans at home, {they} still needs [u=t-c] cans.",
+        "That is [r=u/n] {boxes}.|{They} must buy [r=u/n] {boxes}.")),
+    Story("pets", "plants", "a=2-8 b=2-6 p=20-100 n=2-10", (
+        "The dog of {name} eats {a} cups of food a day and the cat eats {b} cups.|Every day {name} gives {a} cups of food to the dog and {b} cups to the cat.",
+        "{name} has a bag with {p} cups of food behind the {item}.|A bag with {p} cups of food stands beside the {item}.",
+        "How many cups are left after {n} days?|After {n} days, how many cups are left?"), (
+        "Each day the pets eat [t=a+b] cups.|The pets eat [t=a+b] cups a day.",
+        "In {n} days they eat [u=t*n] cups.|That makes [u=t*n] cups in {n} days.",
+        "There are [r=p-u] cups left.|That leaves [r=p-u] cups.")),
+    Story("points", "toys", "a=2-12 b=2-8 c=2-20", (
+        "{name} and {friend} play a game with {item}.|{name} plays against {friend} with {item}.",
+        "{name} scores {a} points in each of {b} rounds.|In a game {name} scores {a} points in every one of {b} rounds.",
+        "{friend} scores {c} points more than {name} in all.|In all {friend} has {c} points more than {name}.",
+        "How many points do they have together?|How many points is that for both together?"), (
+        "{name} scores [t=b*a] points.|In all {name} has [t=b*a] points.",
+        "{friend} scores [u=t+c] points.|{friend} has [u=t+c] points.",
+        "Together they have [r=t+u] points.|Both together have [r=t+u] points.")),
+    Story("library", "school", "a=2-12 b=3-12 c=2-40 d=2-30 e=2-20", (
+        "In the library of {name} there are {a} shelves with {b} books on each shelf.|{name} fills {a} shelves with {b} books each.",
+        "On Monday people take {c} books, and on Tuesday they bring {d} books back.|People take {c} books on Monday and bring {d} back on Tuesday.",
+        "On Friday {name} buys {e} new books.|Then {e} new books come on Friday.",
+        "How many books are in the library now?|How many books are there now?"), (
+        "The shelves hold [t=a*b] books.|On the shelves there are [t=a*b] books.",
+        "After Monday there are [u=t-c] books.|Monday leaves [u=t-c] books.",
+        "After Tuesday there are [v=u+d] books.|Tuesday brings them to [v=u+d] books.",
+        "With the new ones there are [r=v+e] books.|The new books make it [r=v+e] books.")),
+    Story("water", "plants", "p=2-40 a=2-9 b=2-12 c=2-30 d=2-20", (
+        "A tank in the garden of {name} holds {p} liters of water.|{name} has a tank with {p} liters of water in it.",
+        "{They} pours in {a} buckets of {b} liters each.|Then {they} adds {a} buckets with {b} liters in each.",
+        "{They} uses {c} liters for the {item} and {d} liters for the trees.|The {item} get {c} liters and the trees get {d} liters.",
+        "How many liters are left in the tank?"), (
+        "The buckets hold [t=a*b] liters.|In the buckets there are [t=a*b] liters.",
+        "The tank now has [u=p+t] liters.|That makes [u=p+t] liters.",
+        "After the {item} there are [v=u-c] liters.|The {item} leave [v=u-c] liters.",
+        "After the trees there are [r=v-d] liters left.|The trees leave [r=v-d] liters.")),
+    Story("album", "finds", "a=2-40 m=2-8 b=2-12 n=2-10", (
+        "{name} has {a} {item} and buys {m} {boxes} with {b} {item} in each.|{name} owns {a} {item} and gets {m} {boxes} of {b} {item} each.",
+        "{They} puts all of them into an album with {n} {item} on each page.|An album gets all of them, {n} {item} on each page.",
+        "How many pages does {name} fill?|How many pages are filled?"), (
+        "The {boxes} hold [t=m*b] {item}.|There are [t=m*b] {item} in the {boxes}.",
+        "In all {name} has [u=a+t] {item}.|That makes [u=a+t] {item}.",
+        "They fill [r=u/n] pages.|{name} needs [r=u/n] pages.")),
+    Story("market", "fruit", "a=2-12 b=2-6 c=2-12 d=2-6 e=2-30", (
+        "On the market {name} sells {a} {boxes} of {item} for {b} dollars each.|{name} sells {a} {boxes} of {item} at {b} dollars each.",
+        "{They} also sells {c} {boxes} of {other} for {d} dollars each.|Then {they} sells {c} {boxes} of {other} at {d} dollars each.",
+        "The place on the market costs {e} dollars.|{name} pays {e} dollars for the place on the market.",
+        "How many dollars does {name} earn?|How many dollars does {name} take home?"), (
+        "The {item} bring [t=a*b] dollars.|For the {item} {they} gets [t=a*b] dollars.",
+        "The {other} bring [u=c*d] dollars.|For the {other} {they} gets [u=c*d] dollars.",
+        "Together that is [v=t+u] dollars.|Both make [v=t+u] dollars.",
+        "After paying for the place, {they} has [r=v-e] dollars.|The place leaves [r=v-e] dollars.")),
 )
-
-# What may stand in front of a step: nothing most of the time. Which of several right words comes is not for a
-# decoder to be sure of, and that is where a lookahead helps without costing accuracy.
-OPENERS = ("First, ", "To start, ")
-LINKS = ("Then ", "Next, ", "After that, ")
-CLOSERS = ("So ", "Finally, ", "In the end, ")
 
 CHAIN_START = "{name} has {start} {item}.|At first {name} has {start} {item} at home."
 CHAIN_END = "How many {item} does {name} have now?|How many {item} does {name} have in the end?"
 EVENTS = (
     Event("n=2-30", "{They} finds {n} more {item}.|Then {they} gets {n} more {item} from {friend}.",
-          ("With {n} more, {name} has [after=before+n] {item}.",)),
+          ("With {n} more, {name} has [after=before+n] {item}.|Adding {n} makes [after=before+n] {item}.",)),
     Event("n=2-30", "{They} gives {n} {item} to {friend}.|Then {they} loses {n} of the {item}.",
-          ("Without those {n}, {they} has [after=before-n] {item}.",)),
+          ("Without those {n}, {they} has [after=before-n] {item}.|Taking {n} away leaves [after=before-n] {item}.",)),
     Event("", "{They} wins a game and doubles {their} {item}.|Soon {they} has twice as many {item} as before.",
-          ("Two times as many is [after=2*before] {item}.",)),
+          ("Two times as many is [after=2*before] {item}.|Doubling makes it [after=2*before] {item}.",)),
     Event("", "{They} wins a game and triples {their} {item}.|Soon {they} has three times as many {item} as before.",
-          ("Three times as many is [after=3*before] {item}.",)),
+          ("Three times as many is [after=3*before] {item}.|Tripling makes it [after=3*before] {item}.",)),
     Event("n=2-10", "{They} shares the {item} equally among {n} children and keeps only one share.|"
           "Then {they} makes {n} equal groups of {item} and keeps only one group.",
-          ("One share is [after=before/n] {item}.",)),
+          ("One share is [after=before/n] {item}.|Each group has [after=before/n] {item}.",)),
     Event("m=2-9 n=2-12", "{They} buys {m} {boxes} with {n} {item} in each {box}.|Then {they} gets {m} {boxes} of {n} {item} each.",
-          ("The {boxes} hold [made=m*n] {item}.", "Now {they} has [after=before+made] {item}.")),
+          ("The {boxes} hold [made=m*n] {item}.|In the {boxes} there are [made=m*n] {item}.",
+           "Now {they} has [after=before+made] {item}.|That makes [after=before+made] {item}.")),
 )
+
+DOUBLE_END = "What is the sum of both answers?|How much are both answers together?"
+DOUBLE_SUM = "Both answers together make [r=a+b].|The sum of both answers is [r=a+b]."

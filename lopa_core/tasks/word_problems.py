@@ -14,36 +14,26 @@ import random
 import re
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
-from .stories import CHAIN_END, CHAIN_START, CLOSERS, EVENTS, ITEMS, LINKS, NAMES, OPENERS, POOLS, PRONOUNS, STORIES
+from .phrasing import Phrasings, explain, people, phrase
+from .problem import Problem
+from .stories import CHAIN_END, CHAIN_START, DOUBLE_END, DOUBLE_SUM, EVENTS, ITEMS, POOLS, PRONOUNS, STORIES
 
 SPLITS = ("train", "test")
-CHAIN = "chain"
-CHAIN_SHARE = 0.2  # chains are the most varied family, so they get more than an equal share
-FAMILIES = (*(story.family for story in STORIES), CHAIN)
+CHAIN, DOUBLE = "chain", "double"
+# the most varied families get more than an equal share
+CHAIN_SHARE, DOUBLE_SHARE = 0.2, 0.15
+FAMILIES = (*(story.family for story in STORIES), CHAIN, DOUBLE)
 MAX_NUMBER, MIN_NUMBER = 100, 2
 MAX_FACTOR, MAX_DIVISOR = 12, 10
-MAX_STEPS = 5
-MAX_QUESTION_WORDS, MAX_SOLUTION_WORDS = 75, 62
-LINK_SHARE = 0.35  # of the solution's steps have a linking word
+MAX_STEPS = 8  # of a chain
+CHAIN_EVENTS = (2, 3, 3, 4, 5, 6)
+MAX_QUESTION_WORDS, MAX_SOLUTION_WORDS = 125, 125
 SKEW = 1.4  # exponent > 1 makes small given numbers more likely
 
 _STEP = re.compile(r"\[(\w+)=(\w+)([-+*/])(\w+)\]")
-# At most 9 digits, since a model may babble; 1.5 and 1,000 are not whole numbers written our way.
-_ANSWER = re.compile(r"\s*(-?\d{1,9})(?![\w.,]*\d)")
 _CONSTANTS = {"2": 2, "3": 3}  # "twice", "half", "three times"
-
-Phrasings = tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
-    question: str
-    solution: str
-    answer: int
-    family: str
 
 
 class Step(NamedTuple):
@@ -68,8 +58,9 @@ def problem(seed: int, index: int, split: str = "train") -> Problem:
         raise ValueError(f"unknown split {split!r}: expected one of {', '.join(SPLITS)}")
     rng = random.Random(f"{seed}/{split}/{index}")
     # The family is fixed before any rejection, so hard families are not under-represented.
-    family = CHAIN if rng.random() < CHAIN_SHARE else rng.choice(STORIES).family
-    draw = _draw_chain if family == CHAIN else _draw_story
+    kind = rng.random()
+    family = CHAIN if kind < CHAIN_SHARE else DOUBLE if kind < CHAIN_SHARE + DOUBLE_SHARE else rng.choice(STORIES).family
+    draw = {CHAIN: _draw_chain, DOUBLE: _draw_double}.get(family, _draw_story)
     while True:
         candidate = draw(rng, family, split)
         if candidate and _is_short(candidate):
@@ -79,17 +70,6 @@ def problem(seed: int, index: int, split: str = "train") -> Problem:
 def problems(count: int, *, seed: int = 0, split: str = "train", start: int = 0) -> Iterator[Problem]:
     """The problems start .. start + count - 1."""
     return (problem(seed, index, split) for index in range(start, start + count))
-
-
-def parse_answer(text: str) -> int | None:
-    """The integer after the last "####", or None where there is none."""
-    _, mark, tail = text.rpartition("####")
-    match = _ANSWER.match(tail) if mark else None
-    return int(match[1]) if match else None
-
-
-def is_correct(text: str, problem: Problem) -> bool:
-    return parse_answer(text) == problem.answer
 
 
 def held_out_numbers(family: str, numbers: tuple[int, ...]) -> bool:
@@ -118,7 +98,21 @@ def calculate(left: int, operator: str, right: int) -> int | None:
     return result if MIN_NUMBER <= result <= MAX_NUMBER else None
 
 
+class Told(NamedTuple):
+    """A question, the steps that answer it (phrasings and what fills them), the answer, and the given numbers."""
+
+    question: str
+    steps: list[tuple[Phrasings, dict]]
+    answer: int
+    numbers: tuple[int, ...]
+
+
 def _draw_story(rng: random.Random, family: str, split: str) -> Problem | None:
+    told = _tell(rng, family, split)
+    return told and _finish(told.question, explain(rng, told.steps), told.answer, family)
+
+
+def _tell(rng: random.Random, family: str, split: str) -> Told | None:
     plan, group = _STORY_PLANS[family]
     values = _draw_values(rng, plan, {})
     if values is None:
@@ -128,15 +122,26 @@ def _draw_story(rng: random.Random, family: str, split: str) -> Problem | None:
         return None
     slots = _draw_words(rng, split, group) | values
     steps = [(phrasings, slots) for phrasings in plan.solution]
-    answer = values[plan.steps[-1].target]
-    return _finish(_write(rng, plan.question, slots), _explain(rng, steps), answer, family)
+    return Told(_write(rng, plan.question, slots), steps, values[plan.steps[-1].target], numbers)
+
+
+def _draw_double(rng: random.Random, family: str, split: str) -> Problem | None:
+    """Two stories, and the sum of their answers. Its numbers are held out as a pair and each story's for itself."""
+    first, second = (_tell(rng, rng.choice(STORIES).family, split) for _ in range(2))
+    if first is None or second is None or calculate(first.answer, "+", second.answer) is None:
+        return None
+    if held_out_numbers(family, first.numbers + second.numbers) != (split == "test"):
+        return None
+    total = {"a": first.answer, "b": second.answer, "r": first.answer + second.answer}
+    question = f"{first.question} {second.question} {phrase(rng, _DOUBLE_END, {})}"
+    return _finish(question, explain(rng, [*first.steps, *second.steps, (_DOUBLE_SUM, total)]), total["r"], family)
 
 
 def _draw_chain(rng: random.Random, family: str, split: str) -> Problem | None:
     start = _draw_number(rng, 2, 40)
     links, operators, numbers = [], "", [start]
     before = start
-    for _ in range(rng.choice((2, 3, 3, 4))):
+    for _ in range(rng.choice(CHAIN_EVENTS)):
         plan, values = _draw_event(rng, before)
         links.append((plan, values))
         operators += "".join(step.operator for step in plan.steps)
@@ -148,13 +153,13 @@ def _draw_chain(rng: random.Random, family: str, split: str) -> Problem | None:
     if held_out_numbers(family, tuple(numbers)) != in_test:
         return None
     words = _draw_words(rng, split, rng.choice(tuple(ITEMS))) | {"start": start}
-    question, steps = [_write(rng, (_CHAIN_START,), words)], []
+    question, steps = [phrase(rng, _CHAIN_START, words)], []
     for plan, values in links:
         slots = words | values
         question.append(_write(rng, plan.question, slots))
         steps += [(phrasings, slots) for phrasings in plan.solution]
-    question.append(_write(rng, (_CHAIN_END,), words))
-    return _finish(" ".join(question), _explain(rng, steps), before, family)
+    question.append(phrase(rng, _CHAIN_END, words))
+    return _finish(" ".join(question), explain(rng, steps), before, family)
 
 
 def _draw_event(rng: random.Random, before: int) -> tuple[Plan, dict[str, int]]:
@@ -186,7 +191,7 @@ def _draw_number(rng: random.Random, low: int, high: int) -> int:
 
 def _draw_words(rng: random.Random, split: str, group: str) -> dict[str, str]:
     """Everything but the numbers that the sentences of one problem have to agree on."""
-    (name, gender), (friend, _) = rng.sample(_PEOPLE[split], 2)
+    (name, gender), (friend, _) = people(rng, split)
     words = {"name": name, "friend": friend, **PRONOUNS[gender]}
     words["item"], words["other"] = rng.sample(_ITEMS[group], 2)
     for slot, plural_slot, pool in _POOLS:
@@ -195,26 +200,12 @@ def _draw_words(rng: random.Random, split: str, group: str) -> dict[str, str]:
 
 
 def _write(rng: random.Random, sentences: tuple[Phrasings, ...], slots: dict) -> str:
-    chosen = (s[0] if len(s) == 1 else s[int(rng.random() * len(s))] for s in sentences)
-    return " ".join(chosen).format_map(slots)
-
-
-def _explain(rng: random.Random, steps: list[tuple[Phrasings, dict]]) -> str:
-    """The steps as sentences, some with a word like "Then" in front."""
-    told = []
-    for number, (phrasings, slots) in enumerate(steps):
-        sentence = _write(rng, (phrasings,), slots)
-        if rng.random() < LINK_SHARE:
-            choices = OPENERS if number == 0 else CLOSERS if number == len(steps) - 1 else LINKS
-            starts_with_name = phrasings[0].startswith(("{name}", "{friend}"))
-            sentence = rng.choice(choices) + (sentence if starts_with_name else sentence[0].lower() + sentence[1:])
-        told.append(sentence)
-    return " ".join(told)
+    return " ".join(phrase(rng, phrasings, slots) for phrasings in sentences)
 
 
 def _finish(question: str, solution: str, answer: int, family: str) -> Problem:
     solution = f"{solution}\n#### {answer}"
-    return Problem(question=question, solution=solution, answer=answer, family=family)
+    return Problem(question=question, solution=solution, answer=str(answer), family=family)
 
 
 def _is_short(candidate: Problem) -> bool:
@@ -246,7 +237,7 @@ def _equation(step: re.Match) -> str:
 _STORY_PLANS = {s.family: (_parse(s.given, s.question, s.solution), s.group) for s in STORIES}
 _EVENT_PLANS = tuple(_parse(e.given, (e.question,), e.solution) for e in EVENTS)
 _CHAIN_START, _CHAIN_END = _phrasings(CHAIN_START), _phrasings(CHAIN_END)
+_DOUBLE_END, _DOUBLE_SUM = _phrasings(DOUBLE_END), _phrasings(DOUBLE_SUM)
 _ITEMS = {group: items.split() for group, items in ITEMS.items()}
-_PEOPLE = {split: [(name, gender) for gender, names in by_gender.items() for name in names.split()] for split, by_gender in NAMES.items()}
 _PLURAL_SLOTS = {"box": "boxes", "beast": "beasts", "bird": "birds", "kin": "kins"}
 _POOLS = tuple((slot, _PLURAL_SLOTS[slot], pool) for slot, pool in POOLS.items())

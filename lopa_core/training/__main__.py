@@ -18,8 +18,11 @@ from tokenizers import Tokenizer
 from tqdm import tqdm
 
 from ..model.checkpoint import export
+from ..model.errors import ModelError
 from ..model.family import parse_config
 from ..model.network import Transformer
+from ..runtime.device import usable
+from .start import take_over
 from .train import Recipe, Trainer
 from .vocabulary import EOS, MASK, PROMPT_TEMPLATE, train_tokenizer
 
@@ -27,7 +30,20 @@ SAVE_EVERY = 100
 
 
 def main() -> int:
+    """Train as the flags say; bad flags and an interruption are told in a sentence."""
     args = parse(sys.argv[1:])
+    try:
+        return train(args)
+    except ModelError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"Stopped. The last checkpoint, at most {SAVE_EVERY} steps old, is in {args.out}: go on with --resume.", file=sys.stderr)
+        return 130
+
+
+def train(args: argparse.Namespace) -> int:
+    device = usable(args.device)
     torch.set_num_threads(args.threads or torch.get_num_threads())
     torch.manual_seed(args.seed)
     folder = args.out / "checkpoint"
@@ -40,9 +56,11 @@ def main() -> int:
     config = dream_config(args, tokenizer)
     network = Transformer(parse_config(config))
     initialise(network)
+    if args.start and not started:
+        take_over(network, tokenizer, args.start)
     recipe = Recipe(**{field.name: getattr(args, field.name) for field in fields(Recipe) if field.name != "block_sizes"})
     compile = args.compile if args.compile is not None else shutil.which("g++") is not None or args.device != "cpu"
-    trainer = Trainer(network, tokenizer, recipe, compile=compile, device=torch.device(args.device))
+    trainer = Trainer(network, tokenizer, recipe, compile=compile, device=device)
     if started:
         trainer.resume(folder)
     last = min(args.until or recipe.steps, recipe.steps)
@@ -111,6 +129,7 @@ def initialise(network: Transformer) -> None:
 def parse(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m lopa_core.training", description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, required=True, help="folder for the model, its checkpoint and its log")
+    parser.add_argument("--start", type=Path, metavar="DIR", help="begin with this model's weights instead of random ones")
     parser.add_argument("--until", type=int, metavar="STEP", help="stop there, to go on with --resume in another sitting")
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoint in --out")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")

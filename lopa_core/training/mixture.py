@@ -19,7 +19,7 @@ from torch import Tensor
 
 AUTOREGRESSIVE, PREFIX, BLOCKS, UNIFORM = range(4)
 WARM_START = (1.0, 0.0, 0.0, 0.0)
-DIFFUSION = (0.30, 0.28, 0.30, 0.12)
+DIFFUSION = (0.22, 0.28, 0.38, 0.12)
 FULL_ATTENTION_SHARE = 0.3  # of the prefix sequences; the others are block-causal like decoding
 PADDING_WEIGHT = 0.05  # of end-of-text slots behind the first one: nearly free to predict
 PREFIX_DECAY = 0.85  # weight of a prefix sequence's n-th masked token is PREFIX_DECAY ** n, at least PREFIX_FLOOR

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from ..tasks.word_problems import problems
+from ..tasks.registry import mixed
 
 EOS, MASK = "<|endoftext|>", "<|mask|>"
 ANSWER_CUE = "\nAnswer:"  # between a question and its solution
@@ -29,7 +29,7 @@ def train_tokenizer(vocab_size: int, seed: int) -> Tokenizer:
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    tokenizer.train_from_iterator((f"{p.question}{ANSWER_CUE} {p.solution}" for p in problems(SAMPLE, seed=seed)), trainer)
+    tokenizer.train_from_iterator((f"{p.question}{ANSWER_CUE} {p.solution}" for p in mixed(SAMPLE, seed=seed)), trainer)
     tokenizer.add_tokens([AddedToken(number, normalized=False) for number in numbers])
     filler = vocab_size - tokenizer.get_vocab_size()
     tokenizer.add_tokens([AddedToken(f"<|unused{n}|>") for n in range(filler)])

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..tasks.word_problems import Problem, is_correct, parse_answer
+from ..tasks.problem import Problem, is_correct, parse_answer
 from ..trace import metrics
 from ..trace.metrics import Metrics, measure
 from ..trace.trace import Trace
@@ -85,7 +85,7 @@ def answers(traces: Sequence[Trace], known: Problem | None) -> list[dict[str, An
     found = [parse_answer(trace.text) for trace in traces]
     if known is None and found == [None] * len(traces):
         return []
-    texts = ["none" if answer is None else str(answer) for answer in found]
+    texts = ["none" if answer is None else answer for answer in found]
     if known:
         texts = [f"{text}  {mark(trace, known)}" for text, trace in zip(texts, traces)]
     return [{"label": "Answer", "values": texts, "better": None}]

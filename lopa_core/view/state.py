@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from ..tasks.word_problems import Problem
+from ..tasks.problem import Problem
 from ..trace.metrics import progress
 from ..trace.plain import round_data
 from ..trace.trace import Trace, TraceRound

@@ -64,7 +64,7 @@ def test_from_typing_to_the_score_card_in_the_same_chart_nodes(page):
 
 def test_an_example_knows_its_answer(page):
     before = page.input_value("#lv-prompt textarea")
-    page.click("#lv-chips >> text=Marbles")
+    page.click("#lv-chips >> text=Shells")
     page.wait_for_function("before => document.querySelector('#lv-prompt textarea').value !== before", arg=before)
     finish(page)
     assert "wrong" in page.inner_text(".lv-card") or "right" in page.inner_text(".lv-card")

@@ -205,7 +205,7 @@ def test_the_embedded_model_in_three_workers():
     try:
         alone, settings = open_model(), DecodeSettings(**PRESETS["lopa-tiny"].settings)
         lanes = {"confidence": settings.decoder("confidence"), "lopa": settings}
-        question = EXAMPLES["Marbles"].question
+        question = EXAMPLES["Shells"].question
         model.wait()
         races = [each.race(each.encode(question), lanes, warm=False) for each in (model, alone)]
         told = [list(race.run()) for race in races]

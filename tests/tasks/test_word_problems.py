@@ -6,12 +6,13 @@ import re
 import pytest
 
 from lopa_core.tasks import word_problems as wp
+from lopa_core.tasks.problem import is_correct, parse_answer
 from lopa_core.tasks.stories import NAMES
 
 EQUATION = re.compile(r"(\d+) ([-+*/]) (\d+) = (\d+)")
 NUMBER = re.compile(r"\d+")
 NUMBER_WORDS = {"twice": 2, "doubles": 2, "half": 2, "three times": 3, "triples": 3}
-PINNED_START = "Tom takes a group to the zoo and has 98 dollars"
+PINNED_START = "Tara picks 12 mangoes, and Anna brings 8 more mangoes"
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +67,7 @@ def test_every_equation_is_right(both):
     }
     for problem in both:
         steps = equations(problem)
-        assert 2 <= len(steps) <= 5, problem
+        assert 2 <= len(steps) <= 11, problem
         assert problem.solution.count("=") == len(steps), problem
         assert all(results[op](a, b) == c for a, op, b, c in steps), problem
 
@@ -81,9 +82,9 @@ def test_each_sentence_has_exactly_one_equation(train):
 def test_the_last_equation_gives_the_answer(both):
     for problem in both:
         assert problem.solution.endswith(f"\n#### {problem.answer}")
-        assert equations(problem)[-1][3] == problem.answer
-        assert wp.is_correct(problem.solution, problem)
-        assert not wp.is_correct(f"#### {problem.answer + 1}", problem)
+        assert str(equations(problem)[-1][3]) == problem.answer
+        assert is_correct(problem.solution, problem)
+        assert not is_correct(f"#### {int(problem.answer) + 1}", problem)
 
 
 def test_operands_are_given_or_calculated_before(both):
@@ -143,9 +144,9 @@ def test_about_a_sixth_of_the_operator_sequences_are_held_out():
 def test_lengths(both):
     question = [len(problem.question.split()) for problem in both]
     solution = [len(problem.solution.split()) for problem in both]
-    assert max(question) <= 75 and max(solution) <= 62
-    assert 30 <= sum(question) / len(question) <= 60
-    assert 30 <= sum(solution) / len(solution) <= 55
+    assert max(question) <= 125 and max(solution) <= 125
+    assert 40 <= sum(question) / len(question) <= 70
+    assert 40 <= sum(solution) / len(solution) <= 70
 
 
 def test_every_family_occurs(train, test_set):
@@ -168,22 +169,25 @@ def test_vocabulary_is_small(both):
 @pytest.mark.parametrize(
     ("text", "answer"),
     [
-        ("#### 14", 14),
-        ("1 + 1 = 2\n####14  ", 14),
-        ("#### 3\nno, wait\n####   5\n", 5),
-        ("#### -4", -4),
-        ("#### 7.", 7),
+        ("#### 14", "14"),
+        ("1 + 1 = 2\n####14  ", "14"),
+        ("#### 3\nno, wait\n####   5\n", "5"),
+        ("#### -4", "-4"),
+        ("#### 7.", "7"),
         ("", None),
         ("14", None),
         ("####", None),
-        ("#### many", None),
+        ("#### many", "many"),
+        ("#### figs, plums\n", "figs, plums"),
+        ("#### figs, plums.", None),
+        ("#### Figs", None),
         ("#### 3 ####", None),
         ("#### 1.5", None),
         ("#### " + "9" * 5000, None),
     ],
 )
 def test_parse_answer(text, answer):
-    assert wp.parse_answer(text) == answer
+    assert parse_answer(text) == answer
 
 
 def test_unknown_split_is_refused():
