@@ -69,6 +69,10 @@ def checked(benchmark: Benchmark, place: int, document: Any) -> Document:
             raise EvaluationError(f"Question {place} is none of {benchmark.title}: it has no {name} that is {words}.")
         if isinstance(value, str) and not encodable(value):
             raise EvaluationError(f"Question {place}: its {name} is not valid Unicode text.")
+        if benchmark.marks.get(name, "") not in (value if isinstance(value, str) else ""):
+            raise EvaluationError(
+                f"Question {place} is none of {benchmark.title}: its {name} has no {benchmark.marks[name]}, so nothing is right."
+            )
     return document
 
 

@@ -13,7 +13,7 @@ from .benchmarks import Benchmark
 from .documents import Document
 from .errors import EvaluationError
 from .journal import Request
-from .sandbox import judge
+from .sandbox import isolation, judge
 from .scores import Scores
 from .writer import Writer
 
@@ -34,10 +34,14 @@ def run(
     answers = writer.write([Request(key=key, prompt=text, until=until) for key, text in zip(keys, prompts)])
     written = [solution(benchmark, document, answer.text, writer.chat) for document, answer in zip(documents, answers)]
     solutions = [{"task_id": key, "solution": program} for key, program in zip(keys, written)]
-    if execute:
-        return Scores(answers=answers, right=verdicts(benchmark, documents, written), solutions=solutions)
-    note = "The programs were written, but not run and judged: that takes --allow-code-execution."
-    return Scores(answers=answers, right={}, solutions=solutions, notes=[note])
+    right, notes = {}, []
+    if not execute:
+        notes.append("The programs were written, but not run and judged: that takes --allow-code-execution.")
+    else:
+        right = verdicts(benchmark, documents, written)
+        if not isolation():
+            notes.append("This system gives no namespaces, so the programs ran under limits alone.")
+    return Scores(answers=answers, right=right, solutions=solutions, notes=notes)
 
 
 def verdicts(benchmark: Benchmark, documents: Sequence[Document], programs: Sequence[str]) -> dict[str, list[bool]]:

@@ -61,7 +61,9 @@ def guard(inside):
     def hook(event, arguments):
         if event == "open":
             path, _, flags = arguments
-            if isinstance(path, (str, bytes)) and flags & WRITING and path not in free and not within(path):
+            outside = isinstance(path, (str, bytes)) and path not in free and not within(path)
+            # no directory either: of names relative to one this hook would not hear
+            if outside and (flags & WRITING or os.path.isdir(path)):
                 raise PermissionError("a program may write in its own directory only")
         elif event in ON_PATHS:
             if not all(within(each) for each in arguments if isinstance(each, (str, bytes))):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -45,6 +46,9 @@ class Writer:
 
         Raises SettingsError, before any is written, for a prompt that the model has no room for.
         """
+        twice = [key for key, count in Counter(request.key for request in requests).items() if count > 1]
+        if twice:
+            raise EvaluationError(f"Two questions are both called {twice[0]}: give each a name of its own.")
         ready = [(request, *self.encode(request)) for request in requests if self.journal.find(request) is None]
         with tqdm(total=len(requests), initial=len(requests) - len(ready), unit="question", dynamic_ncols=True) as bar:
             for request, answer in in_turn((self.answer(*each) for each in ready), self.in_flight):
