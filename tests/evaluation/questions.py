@@ -24,7 +24,7 @@ HUMAN_EVAL = [
         "test": "def check(candidate):\n    assert candidate(3) == 6\n    assert candidate(-1) == -2\n",
     },
     {
-        "task_id": "HumanEval/1", "prompt": "from typing import List\n\n\ndef longest(words: List[str]) -> str:\n",
+        "task_id": "HumanEval/1", "prompt": "from typing import List\n\n\ndef longest(words: List[str]) -> str:\n    'The longest.'\n",
         "entry_point": "longest", "canonical_solution": "    return max(words, key=len)\n",
         "base_input": [[["a", "bc"]]], "plus_input": [[["abc", "de", "f"]]], "atol": 0,
         "test": "def check(candidate):\n    assert candidate(['a', 'bc']) == 'bc'\n",
