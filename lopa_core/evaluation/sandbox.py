@@ -33,7 +33,7 @@ NAMESPACES = ("--user", "--map-current-user", "--net", "--ipc", "--pid", "--fork
 class Limits:
     """seconds: of wall clock. cpu_seconds: of processor time, whole. memory, file_size: bytes. files: open at once."""
 
-    seconds: float = 10.0
+    seconds: float = 20.0
     cpu_seconds: int = 8
     memory: int = 2**30
     file_size: int = 2**20
