@@ -30,7 +30,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--shots", type=int, metavar="N", help="solved examples before a question (default: as published for the task)")
     parser.add_argument("--template", choices=PROMPTS, help="how a prompt is given to the model (default: the model's own)")
     parser.add_argument("--paper", action="store_true", help="hyperparameters of LoPA's Table 5 for the task, which are for D2F-Dream")
-    parser.add_argument("--in-flight", type=int, default=1, metavar="N", help="prompts that take turns on the device (default 1)")
+    parser.add_argument(
+        "--in-flight", type=int, default=1, metavar="N", help="prompts under way that take turns, which is no faster (default 1)"
+    )
     parser.add_argument(
         "--out",
         type=Path,
@@ -52,7 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     benchmark = BENCHMARKS[args.task]
     shots = benchmark.shots if args.shots is None else args.shots
-    check(benchmark, shots)
+    check(benchmark, shots, args.allow_code_execution)
     if args.limit is not None and args.limit < 1:
         raise EvaluationError(f"--limit must be 1 or more, not {args.limit}.")
     if args.allow_code_execution:

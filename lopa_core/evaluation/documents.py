@@ -42,7 +42,7 @@ def from_file(path: Path) -> list[Any]:
 def from_hub(benchmark: Benchmark) -> Iterable[Any]:
     """The questions of the Hub's dataset; of one in parts, a question of each part in turn, so that a few are of all parts."""
     if benchmark.repository is None:
-        raise EvaluationError(f"{benchmark.title} comes from a file: give evalplus' {benchmark.title.rstrip('+')}Plus.jsonl as --data.")
+        raise EvaluationError(f"{benchmark.title} comes from a file: give evalplus' HumanEvalPlus.jsonl or MbppPlus.jsonl as --data.")
     need("datasets", f"Loading {benchmark.title} from the Hub")
     from datasets import load_dataset
 
@@ -71,7 +71,7 @@ def checked(benchmark: Benchmark, place: int, document: Any) -> Document:
             raise EvaluationError(f"Question {place}: its {name} is not valid Unicode text.")
         if benchmark.marks.get(name, "") not in (value if isinstance(value, str) else ""):
             raise EvaluationError(
-                f"Question {place} is none of {benchmark.title}: its {name} has no {benchmark.marks[name]}, so nothing is right."
+                f"Question {place} is none of {benchmark.title}: its {name} has no {benchmark.marks[name]}, so no answer could be right."
             )
     return document
 

@@ -1,7 +1,7 @@
 """Our decoders as a model of lm-evaluation-harness (an optional package), and its tasks of word problems and of MATH.
 
-Prompts, examples, filters and scores are the harness's own. Its tasks of code are not used: they run programs in the process
-that loads them (programs.py has ours).
+Prompts, examples, filters and scores are the harness's own; formulas are compared in this process, which runs none of the text.
+Its tasks of code are not used: they run programs in the process that loads them (programs.py has ours).
 """
 
 from __future__ import annotations

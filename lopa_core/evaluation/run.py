@@ -28,7 +28,7 @@ def run(
 
     Raises EvaluationError, also where an optional package is missing.
     """
-    check(benchmark, shots)
+    check(benchmark, shots, execute)
     examples, asked = programs.split(documents, shots) if benchmark.key == "mbpp" else ((), documents)
     documents = asked[:limit]
     if benchmark.code:
@@ -40,16 +40,18 @@ def run(
     return harness.run(benchmark.harness, documents, writer, shots)
 
 
-def check(benchmark: Benchmark, shots: int) -> None:
+def check(benchmark: Benchmark, shots: int, execute: bool) -> None:
     """Raise EvaluationError for what cannot be run here, before anything large is loaded."""
     if not 0 <= shots <= 64:
         raise EvaluationError(f"--shots must lie between 0 and 64, not {shots}.")
     if shots and not benchmark.shots:
         raise EvaluationError(f"{benchmark.title} is asked without examples: leave out --shots.")
     if benchmark.harness and (shots or benchmark.key != "gsm8k"):
-        need("lm_eval", f"{benchmark.title} with examples" if benchmark.key == "gsm8k" else benchmark.title)
+        need("lm_eval", "GSM8K with examples (--shots 0 goes without)" if benchmark.key == "gsm8k" else benchmark.title)
     if benchmark.key == "math":
         need("math_verify", benchmark.title)
+    if benchmark.key.endswith("+") and execute:
+        need("evalplus", benchmark.title)
 
 
 def report(benchmark: Benchmark, scores: Scores, writer: Writer, *, shots: int) -> dict[str, Any]:

@@ -63,5 +63,5 @@ def test_a_missing_and_a_packed_file(tmp_path):
 
 
 def test_evalplus_questions_come_from_a_file():
-    with pytest.raises(EvaluationError, match="HumanEvalPlus.jsonl as --data"):
+    with pytest.raises(EvaluationError, match="HumanEvalPlus.jsonl or MbppPlus.jsonl as --data"):
         read_documents(BENCHMARKS["humaneval+"])
