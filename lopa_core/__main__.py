@@ -15,6 +15,7 @@ COMMANDS = {
     "compare": "one prompt through several decoders, side by side",
     "models": "the models of the catalogue, and which of them this machine can run",
     "bench": "decoders on held-out problems with checkable answers",
+    "evaluate": "the paper's benchmarks: GSM8K, MATH, HumanEval, MBPP",
     "bench-rounds": "time per round against the number of branches",
     "bench-step": "one step on random weights against the device's roofline",
     "trace": "what a saved trace holds, and a page to replay it",
@@ -46,6 +47,7 @@ def run(name: str, argv: Sequence[str]) -> int:
     from importlib import import_module
 
     from .decode.settings import SettingsError
+    from .evaluation.errors import EvaluationError
     from .model.errors import ModelError
     from .trace.files import TraceError
 
@@ -54,7 +56,7 @@ def run(name: str, argv: Sequence[str]) -> int:
     command.configure(parser)
     try:
         return command.run(parser.parse_args(argv))
-    except (ModelError, SettingsError, TraceError) as error:
+    except (EvaluationError, ModelError, SettingsError, TraceError) as error:
         print(f"lopa_core: {error}", file=sys.stderr)
         return 2
     except (MemoryError, RuntimeError) as error:
