@@ -15,6 +15,7 @@ COMMANDS = {
     "compare": "one prompt through several decoders, side by side",
     "models": "the models of the catalogue, and which of them this machine can run",
     "bench": "decoders on held-out problems with checkable answers",
+    "sweep": "scaling curves of LoPA: TPF and accuracy over its branches and over the threshold",
     "bench-rounds": "time per round against the number of branches",
     "bench-step": "one step on random weights against the device's roofline",
     "trace": "what a saved trace holds, and a page to replay it",
@@ -45,6 +46,7 @@ def run(name: str, argv: Sequence[str]) -> int:
     """Run one command; only its own module is imported, so that --help answers at once."""
     from importlib import import_module
 
+    from .bench.files import ReportError
     from .decode.settings import SettingsError
     from .model.errors import ModelError
     from .trace.files import TraceError
@@ -54,7 +56,7 @@ def run(name: str, argv: Sequence[str]) -> int:
     command.configure(parser)
     try:
         return command.run(parser.parse_args(argv))
-    except (ModelError, SettingsError, TraceError) as error:
+    except (ModelError, ReportError, SettingsError, TraceError) as error:
         print(f"lopa_core: {error}", file=sys.stderr)
         return 2
     except (MemoryError, RuntimeError) as error:

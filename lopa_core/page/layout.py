@@ -13,6 +13,7 @@ import gradio as gr
 from ..tasks.examples import EXAMPLES, known
 from ..trace.trace import Trace
 from ..view import files
+from ..view.replay import LEAD
 from ..view.state import loaded, recorded
 from . import api, gallery
 from .decoders import decoders_tab
@@ -88,7 +89,7 @@ def race(shelf: Shelf) -> tuple[gr.HTML, gr.State]:
         loaded(recorded("first", first, shelf.cannot(first[0].model)), first, known(first[0].prompt)),
         html_template=files.skeleton(), js_on_load=files.script(), elem_id="lv-viewer", apply_default_css=False,
         plotly_url=f"gradio_api/file={files.PLOTLY}",
-        replay={"page": files.template(), "css": files.css(), "js": files.script(), "skeleton": files.skeleton()},
+        replay={"page": files.template(), "lead": LEAD, "css": files.css(), "js": files.script(), "skeleton": files.skeleton()},
     )  # fmt: skip
     return viewer, gr.State(list(first))
 
