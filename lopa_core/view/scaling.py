@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .axes import named, stacked, step
+from .axes import named, spread, stacked, step
 from .figure import GREY, Figure, Plain, figure, plot, sentences
 from .lanes import ACCENTS, LONGEST_TITLE, TITLES, shortened
 
@@ -32,8 +32,9 @@ Point = Mapping[str, Any]
 def scaling_figures(curves: Sequence[Curve], told: str = "", behind: Sequence[Curve] = ()) -> dict[str, Figure]:
     """Over k, over tau_conf, and accuracy against TPF; without those that nothing was planned for.
 
-    told: more for the captions, such as where it was measured; behind: an earlier run's curves, in grey behind those of the same name.
+    told: more for the captions, such as where it was measured; behind: an earlier run's curves, in grey behind the same ones.
     """
+    behind = [each for each in behind if any((each["name"], each["fixed"]) == (own["name"], own["fixed"]) for own in curves)]
     drawn = {}
     for swept, name in (("lookahead", "scaling-k"), ("tau_conf", "scaling-tau")):
         own = [curve for curve in curves if curve["swept"] == swept]
@@ -67,15 +68,16 @@ def panels(curves: Sequence[Curve], behind: Sequence[Curve]) -> Plain:
     data += [band(curve, swept) for curve in curves]
     for curve in curves:
         data += [line(curve, swept, "tpf"), line(curve, swept, "accuracy") | {"yaxis": "y2", "showlegend": False}]
-    return plot(data, axes, [], height=PANELS, showlegend=len(curves) > 1)
+    return plot(data, axes, [], height=PANELS)
 
 
 def ticks(curves: Sequence[Curve], swept: str) -> Plain:
-    """Whole numbers under a count of branches."""
-    if swept == "tau_conf":
-        return {"nticks": 6}
-    most = max((point[swept] for curve in curves for point in curve["points"]), default=1)
-    return {"tick0": 0, "dtick": step(most), "range": [-0.4, max(1, most) + 0.4]}
+    """The axis of all values that are planned, so that it stays while points come; whole numbers under a count of branches."""
+    values = [value for curve in curves for value in curve["values"]]
+    low, high = spread(values)
+    air = 0.03 * (high - low)
+    whole = {"tick0": 0, "dtick": step(high)} if swept == "lookahead" else {"nticks": 6}
+    return whole | {"range": [low - air, high + air]}
 
 
 def line(curve: Curve, x: str, y: str) -> Plain:
@@ -121,8 +123,7 @@ def clear(colour: str, opacity: float) -> str:
 
 def plane_figure(curves: Sequence[Curve], behind: Sequence[Curve], told: str) -> Figure:
     """Accuracy against TPF."""
-    names = [curve["name"] for curve in curves]
-    data = [line(curve, "tpf", "accuracy") | look(curve) for curve in behind if curve["name"] in names]
+    data = [line(curve, "tpf", "accuracy") | look(curve) for curve in behind]
     data += [line(curve, "tpf", "accuracy") | {"name": f"{title(curve)}: AUP {curve['aup']:.0f}"} for curve in curves]
     axes = {
         "xaxis": {"title": named("tokens per pass (TPF)"), "zeroline": False, "nticks": 8},

@@ -10,7 +10,7 @@ import pytest
 from lopa_core.decode.settings import DecodeSettings
 from lopa_core.model.presets import PRESETS, PUBLISHED
 from lopa_core.model.source import read_source
-from lopa_core.page import layout
+from lopa_core.page import layout, queueing
 from lopa_core.page.shelf import Shelf
 from lopa_core.page.widgets import NAMES, defaults, preset_values
 from lopa_core.view import files
@@ -76,7 +76,7 @@ def test_the_viewer_loads_nothing_from_elsewhere(text):
 
 
 def test_data_reaches_the_dom_as_text_only():
-    script, skeleton = files.script() + layout.BANNER_JS, files.skeleton()
+    script, skeleton = files.script() + queueing.BANNER_JS, files.skeleton()
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function", script)
     assert "${" not in skeleton and "{{" not in skeleton and "</script" not in script
 
