@@ -14,7 +14,8 @@ def curves(report: Mapping[str, Any]) -> list[dict[str, Any]]:
     """A line for every one that was planned, its points in the order of what is swept, as many of them as there are.
 
     name: OVER_K (k branches at the settings' tau_conf), BASELINE and LOPA (k = 0 and the settings' k, over tau_conf);
-    swept, fixed: which setting changes, and the other one's value; values: those planned; aup: see `aup`, y_best being the best accuracy in this report.
+    swept, fixed: which setting changes, and the other one's value; values: those planned; aup: see `aup`, y_best being the best
+    accuracy in this report.
     """
     base, points = report["settings"], report["points"]
     best = max((point["accuracy"] for point in points), default=0.0)
