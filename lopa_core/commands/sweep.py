@@ -12,7 +12,7 @@ from tqdm import tqdm
 from ..bench import files, sweep_file
 from ..bench.curves import curves
 from ..bench.sweep import DECODE, LOOKAHEADS, POINT, TAUS, Plan, Sweep
-from ..decode.settings import SettingsError
+from ..decode.settings import DecodeSettings, SettingsError
 from ..view.replay import figures_html
 from ..view.scaling import about, scaling_figures, title
 from . import options
@@ -49,10 +49,12 @@ def run(args: argparse.Namespace) -> int:
     if args.out:
         files.save(told, args.out)
     if args.figure:
-        args.figure.write_text(
-            figures_html("LoPA's scaling curves", f"LoPA's scaling curves. {about(told)}", scaling_figures(curves(told))), encoding="utf-8"
-        )
-    print(json.dumps(told)) if args.json else show(told)
+        name = "LoPA's scaling curves"
+        args.figure.write_text(figures_html(name, f"{name}. {about(told)}", scaling_figures(curves(told))), encoding="utf-8")
+    if args.json:
+        print(json.dumps(told))
+    else:
+        show(told)
     return 0
 
 
@@ -68,7 +70,7 @@ def read_before(args: argparse.Namespace) -> dict[str, Any] | None:
     return sweep_file.read(args.out) if args.resume and args.out.exists() else None
 
 
-def read_plan(args: argparse.Namespace, base: Any) -> Plan:
+def read_plan(args: argparse.Namespace, base: DecodeSettings) -> Plan:
     """Raises SettingsError for a list that is none, and for a value out of its range."""
     over_k, over_tau = args.over in ("k", "both"), args.over in ("tau", "both")
     lookaheads = options.read_numbers("--lookaheads", args.lookaheads, int) if over_k else ()

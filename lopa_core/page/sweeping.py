@@ -28,7 +28,7 @@ OVER_K, OVER_TAU = "k", "tau"
 LOOKAHEADS = (0, 1, 2, 3, 5, 7, 10, 14)  # to choose from
 TAUS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 LEAST, MOST = 5, 50  # problems
-LONGEST = 300.0  # seconds of a sweep, others wait for
+LONGEST = 120.0  # seconds of a sweep, in which others wait
 SWEPT = {"lookahead", "tau_conf"}
 State = tuple[dict[str, Any], dict[str, Any]]  # the viewer's, and the line of progress: {"share", "text"}
 
@@ -60,7 +60,9 @@ def notes(model: Model, base: DecodeSettings) -> str:
     usual = defaults(model.source)
     changed = [f"{label(name)} {getattr(base, name)}" for name in NAMES if name not in SWEPT and getattr(base, name) != usual[name]]
     told = [f"With {', '.join(changed)}."] if changed else []
-    return " ".join([*told, *([] if model.name == DEFAULT else ["The problems are made for the embedded model; another may solve few."])])
+    if model.name != DEFAULT:
+        told.append("The problems are made for the embedded model; another may solve few.")
+    return " ".join(told)
 
 
 class Sweeping:

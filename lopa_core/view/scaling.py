@@ -10,19 +10,20 @@ from typing import Any
 
 from .axes import named, spread, stacked, step
 from .figure import GREY, Figure, Plain, figure, plot, sentences
-from .lanes import ACCENTS, LONGEST_TITLE, TITLES, shortened
+from .lanes import ACCENTS, TITLES, shortened
 
 NAMES = {"over_k": "LoPA over k, τ = {:g}", "baseline": f"{TITLES['confidence']}, k = {{:g}}", "lopa": "LoPA, k = {:g}"}
 ROLES = {"over_k": "lopa", "baseline": "baseline", "lopa": "lopa"}
 SYMBOLS = {"over_k": "diamond", "baseline": "circle", "lopa": "square"}
 DASHES = {"over_k": "solid", "baseline": "dash", "lopa": "dot"}
 WORDS = {
-    "lookahead": ("More lookahead branches", "k = 0, in blue, is confidence decoding."),
+    "lookahead": ("More lookahead branches", "At k = 0, in blue, it is confidence decoding."),
     "tau_conf": ("A lower threshold", "Every mask surer than τ is filled: the lower it is, the more at once."),
 }
 BEHIND = "Grey is the recorded run."
 AXES = {"lookahead": "k, lookahead branches", "tau_conf": "τ, threshold of confidence"}
 PANELS, PLANE = 480, 440  # px
+LONGEST_MODEL = 60  # characters of its name
 AUP = "AUP: d3LLM's area under a curve (arXiv 2601.07568), which heeds accuracy lost against the best point here."
 HEAD = ["Curve", "k", "τ", "Right % (95 %)", "TPF", "Passes", "Branch-forwards", "Seconds", "Tokens/s"]
 Curve = Mapping[str, Any]
@@ -45,8 +46,8 @@ def scaling_figures(curves: Sequence[Curve], told: str = "", behind: Sequence[Cu
 
 def about(report: Mapping[str, Any]) -> str:
     """What was measured where, and when."""
-    task, model = (shortened(report[name], 2 * LONGEST_TITLE).replace("-", " " if name == "task" else "-") for name in ("task", "model"))
-    return f"{report['problems']} held-out {task}, {model}, {report['hardware']}, {report['recorded'][:10]}."
+    task, day = report["task"].replace("-", " "), report["recorded"][:10]
+    return f"{report['problems']} held-out {task}, {shortened(report['model'], LONGEST_MODEL)}, {report['hardware']}, {day}."
 
 
 def panels_figure(curves: Sequence[Curve], behind: Sequence[Curve], told: str) -> Figure:
