@@ -15,6 +15,7 @@ COMMANDS = {
     "compare": "one prompt through several decoders, side by side",
     "models": "the models of the catalogue, and which of them this machine can run",
     "bench": "decoders on held-out problems with checkable answers",
+    "sweep": "scaling curves of LoPA: TPF and accuracy over its branches and over the threshold",
     "evaluate": "the paper's benchmarks: GSM8K, MATH, HumanEval, MBPP",
     "bench-rounds": "time per round against the number of branches",
     "bench-step": "one step on random weights against the device's roofline",
@@ -46,17 +47,20 @@ def run(name: str, argv: Sequence[str]) -> int:
     """Run one command; only its own module is imported, so that --help answers at once."""
     from importlib import import_module
 
+    from .bench.files import ReportError
     from .decode.settings import SettingsError
     from .evaluation.errors import EvaluationError
     from .model.errors import ModelError
     from .trace.files import TraceError
 
+    if name == "bench" and "--sweep" in argv:  # the curves have flags of their own
+        name, argv = "sweep", [each for each in argv if each != "--sweep"]
     command = import_module(f".commands.{name.replace('-', '_')}", __package__)
     parser = Parser(prog=f"python -m lopa_core {name}", description=f"{COMMANDS[name].capitalize()}.")
     command.configure(parser)
     try:
         return command.run(parser.parse_args(argv))
-    except (EvaluationError, ModelError, SettingsError, TraceError) as error:
+    except (EvaluationError, ModelError, ReportError, SettingsError, TraceError) as error:
         print(f"lopa_core: {error}", file=sys.stderr)
         return 2
     except (MemoryError, RuntimeError) as error:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 
 from ..decode.settings import DecodeSettings
@@ -35,19 +36,27 @@ def run(
 ) -> list[Result]:
     """Every problem through every decoder, one after the other; `progress` is called after each decode."""
     results = [Result(name, settings) for name, settings in lanes.items()]
+    for result in steps(model, problems, results):
+        if result is not None:
+            progress()
+    return results
+
+
+def steps(model: Model, problems: Sequence[Problem], results: Sequence[Result]) -> Iterator[Result | None]:
+    """`run` in steps, so that it can be left at any of them: None after a round, and after a decode the result it has gone into."""
     for index, problem in enumerate(problems):
         prompt, first = model.encode(problem.question), None
         for result in results:
             race = model.race(prompt, {result.decoder: result.settings}, warm=index == 0)
-            for _ in race.run():
-                pass
+            with closing(race.run()) as rounds:
+                for _ in rounds:
+                    yield None
             (trace,) = model.traces(race, "")
             first = trace.ids if first is None else first
             result.same_text += trace.ids == first
             result.right += is_correct(trace.text, problem)
             result.metrics.append(measure(trace))
-            progress()
-    return results
+            yield result
 
 
 def interval(right: int, count: int, z: float = 1.96) -> tuple[float, float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -11,8 +10,10 @@ from typing import Any
 
 from ..decode.settings import DecodeSettings
 from .accuracy import Result
+from .files import ReportError, load, number
 
 FORMAT, VERSION = "lopa-bench", 1
+MAKE = "python -m lopa_core bench --decoders all --out FILE"
 NUMBERS = (
     "problems", "accuracy", "accuracy_low", "accuracy_high", "tpf", "rounds", "branch_forwards", "extra_tokens", "seconds",
 )  # fmt: skip
@@ -31,24 +32,9 @@ def report(task: str, model: str, hardware: str, settings: DecodeSettings, seed:
     }  # fmt: skip
 
 
-def save(told: dict[str, Any], path: Path) -> None:
-    path.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
-
-
-class ReportError(ValueError):
-    """A report that cannot be read; the message is for a person."""
-
-
 def read(path: Path) -> dict[str, Any]:
     """A report of this version, the numbers of every row checked. Raises ReportError."""
-    try:
-        told = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ReportError(f"There is no {path.name}: make it with python -m lopa_core bench --decoders all --out FILE.") from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise ReportError(f"{path.name} cannot be read: {type(error).__name__}.") from None
-    if not isinstance(told, dict) or (told.get("format"), told.get("version")) != (FORMAT, VERSION):
-        raise ReportError(f"{path.name} is no report of a benchmark of version {VERSION}.")
+    told = load(path, FORMAT, VERSION, MAKE)
     rows = told.get("results")
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) and sound(row) for row in rows):
         raise ReportError(f"{path.name} is damaged: a row lacks a number.")
@@ -58,6 +44,4 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def sound(row: dict[str, Any]) -> bool:
-    numbers = [row.get(name) for name in NUMBERS]
-    whole = all(isinstance(each, (int, float)) and not isinstance(each, bool) and 0 <= each < 1e12 for each in numbers)
-    return isinstance(row.get("decoder"), str) and whole and row["problems"] >= 1
+    return isinstance(row.get("decoder"), str) and all(number(row.get(name)) for name in NUMBERS) and row["problems"] >= 1

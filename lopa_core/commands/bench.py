@@ -8,18 +8,19 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from ..bench import accuracy, report
+from ..bench import accuracy, files, report
 from ..decode.settings import SettingsError
 from ..model.errors import ModelError
+from ..runtime.session import Model
+from ..tasks.problem import Problem
 from ..tasks.registry import TASKS
 from . import options
 from .compare import add_decoders, read_decoders
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--task", choices=tuple(TASKS), default="mixed", help="default mixed: word problems and word lists")
-    parser.add_argument("--limit", type=int, default=100, metavar="N", help="problems, the same ones every time (default 100)")
-    parser.add_argument("--problem-seed", type=int, default=0, metavar="N", help="other problems, such as to tune on (default 0)")
+    parser.add_argument("--sweep", action="store_true", help="scaling curves instead, with the flags of the command `sweep`")
+    add_task(parser)
     add_decoders(parser, "vanilla,confidence,lopa,lopa-paper", everything=True)
     options.add_model(parser)
     options.add_settings(parser)
@@ -27,21 +28,37 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, metavar="FILE", help="save the JSON object, which the page draws its Decoders tab from")
 
 
-def run(args: argparse.Namespace) -> int:
+def add_task(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--task", choices=tuple(TASKS), default="mixed", help="default mixed: word problems and word lists")
+    parser.add_argument("--limit", type=int, default=100, metavar="N", help="problems, the same ones every time (default 100)")
+    parser.add_argument("--problem-seed", type=int, default=0, metavar="N", help="other problems, such as to tune on (default 0)")
+
+
+def check_limit(args: argparse.Namespace) -> None:
+    """Raises SettingsError; to be asked before a model is loaded for nothing."""
     if not 1 <= args.limit <= 100_000:
         raise SettingsError(f"--limit must lie between 1 and 100000, not {args.limit}.")
+
+
+def read_problems(args: argparse.Namespace, model: Model) -> list[Problem]:
+    """The held-out problems asked for. Raises ModelError where the model cannot read them."""
+    if model.tokenizer is None:
+        raise ModelError(f"{model.name} has no tokenizer, so it cannot read the task's problems.")
+    return list(TASKS[args.task](args.limit, split="test", seed=args.problem_seed))
+
+
+def run(args: argparse.Namespace) -> int:
+    check_limit(args)
     source = options.read_model_name(args)
     settings = options.read_settings(args, source)
     lanes = read_decoders(args, settings)
     model = options.read_model(args, source)
-    if model.tokenizer is None:
-        raise ModelError(f"{model.name} has no tokenizer, so it cannot read the task's problems.")
-    held_out = list(TASKS[args.task](args.limit, split="test", seed=args.problem_seed))
+    held_out = read_problems(args, model)
     with tqdm(total=len(held_out) * len(lanes), unit="decode", dynamic_ncols=True) as bar:
         results = accuracy.run(model, held_out, lanes, bar.update)
     told = report.report(args.task, model.name, model.hardware, settings, args.problem_seed, results)
     if args.out:
-        report.save(told, args.out)
+        files.save(told, args.out)
     if args.json:
         print(json.dumps(told))
     else:

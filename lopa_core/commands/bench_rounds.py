@@ -24,10 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    try:
-        numbers = [int(part) for part in args.lookaheads.split(",")]
-    except ValueError:
-        raise SettingsError(f"--lookaheads takes whole numbers with commas between them, not {args.lookaheads!r}.") from None
+    numbers = options.read_numbers("--lookaheads", args.lookaheads, int)
     if args.repeats < 1 or args.prompt_length < 1:
         raise SettingsError("--repeats and --prompt-length must be 1 or more.")
     source = options.read_model_name(args)

@@ -98,6 +98,15 @@ def read_threads(args: argparse.Namespace) -> int:
     return args.threads
 
 
+def read_numbers(flag: str, text: str, kind: type[int] | type[float]) -> tuple[Any, ...]:
+    """The numbers of a flag, with commas between them. Raises SettingsError."""
+    try:
+        return tuple(kind(part) for part in text.split(","))
+    except ValueError:
+        words = "whole numbers" if kind is int else "numbers"
+        raise SettingsError(f"{flag} takes {words} with commas between them, not {text!r}.") from None
+
+
 def read_prompt(args: argparse.Namespace, model: Model) -> tuple[str, list[int]]:
     """(text, token ids) of the prompt. Raises SettingsError if it cannot be read."""
     if args.prompt_ids is not None:

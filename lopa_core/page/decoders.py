@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -14,9 +12,9 @@ import gradio as gr
 from ..bench.report import ReportError, read
 from ..decode.rules.card import Card
 from ..decode.rules.registry import cards
-from ..view import files
 from ..view.lanes import TITLES
 from ..view.pareto import pareto_figures
+from .charts import charts
 from .rules import users
 
 REPORT = Path(__file__).resolve().parents[2] / "assets" / "decoders.json"
@@ -42,23 +40,16 @@ element.addEventListener('click', (event) => {
 def decoders_tab() -> gr.HTML:
     """Everything is made once: nothing of it changes while the page runs. Returns the cards, whose event `race` names a decoder."""
     try:
-        report = read(REPORT)
-        charts(report)
+        measured(read(REPORT))
     except ReportError as error:
         gr.HTML(f"<p class='lv-notice'>{escape(str(error))}</p>", apply_default_css=False)
     return gr.HTML(shelf_html(), js_on_load=RACE_JS, elem_id="lv-cards", apply_default_css=False)
 
 
-def charts(report: dict[str, Any]) -> None:
-    """Drawn by the viewer's own script, in a second viewer without a race."""
+def measured(report: dict[str, Any]) -> None:
     count, task, day = report["results"][0]["problems"], report["task"], report["recorded"][:10]
     on = f"{count} held-out {task.replace('-', ' ')}, {report['model']}, {report['hardware']}, {day}"
-    told = pareto_figures(report["results"], f"{on}; made by: {COMMAND.format(task, count)}")
-    gr.HTML(
-        {"only": "figures", "figures": {name: json.dumps(each, ensure_ascii=False) for name, each in told.items()}},
-        html_template=re.sub(r'\b(id|aria-labelledby)="lv-', r'\1="lv-decoders-', files.skeleton()), js_on_load=files.script(),
-        elem_id="lv-decoders", apply_default_css=False, plotly_url=f"gradio_api/file={files.PLOTLY}", replay=None,
-    )  # fmt: skip
+    charts(pareto_figures(report["results"], f"{on}; made by: {COMMAND.format(task, count)}"), "lv-decoders")
 
 
 def shelf_html() -> str:

@@ -1,7 +1,6 @@
 """Which event of the page runs what.
 
-A run is checked before it queues; its buttons are locked while it runs and come back whatever happens to it. Traces
-on screen are kept per visitor, for what-ifs.
+Traces on screen are kept per visitor, for what-ifs.
 """
 
 from __future__ import annotations
@@ -14,23 +13,18 @@ from typing import Any
 import gradio as gr
 
 from ..decode.decoders import DECODERS
-from ..decode.settings import SettingsError
-from ..model.errors import ModelError
 from ..tasks.examples import known
 from ..trace.check import TraceError
 from ..trace.trace import Trace
 from ..view.state import loaded, recorded
 from . import gallery, share
-from .api import QUEUE
+from .queueing import PRIVATE, Controls, begin, run_behind
 from .rules import in_a_line
 from .run import Running, Stop, start, states
 from .shelf import PageError, Shelf
 from .what_if import what_if
 from .widgets import NAMES, SIDES, defaults, preset_values
-from .words import plain
 
-PRIVATE = {"api_visibility": "private", "queue": False, "show_progress": "hidden"}
-LINKED = {"api_visibility": "private", "concurrency_id": QUEUE, "concurrency_limit": 1}
 # the address bar takes the link too, and the field shows it where the clipboard is out of reach
 SHOW_LINK = """(query) => {
     const page = query.startsWith('?') ? location.origin + location.pathname + query : query;
@@ -65,31 +59,37 @@ class Page:
         """Prompt, model, both decoders and settings: what a race is made of."""
         return [self.prompt, *(widget for name, widget in self.widgets.items() if name != "preset")]
 
+    @property
+    def told(self) -> list[Any]:
+        """What a run writes."""
+        return [self.viewer, self.banner, self.held]
+
 
 def connect(page: gr.Blocks, shelf: Shelf, parts: Page) -> None:
-    wish, fork = gr.State(None), gr.State(None)
-    connect_run(shelf, parts, wish)
-    connect_what_if(shelf, parts, wish, fork)
-    parts.stop.click(ask_to_stop, wish, parts.stop, **PRIVATE)
+    controls = Controls(parts.run, parts.stop, parts.waiting, parts.banner, gr.State(None))
+    connect_run(shelf, parts, controls)
+    connect_what_if(shelf, parts, controls)
+    controls.connect_stop()
     parts.prompt.submit(fn=None, js="() => { document.querySelector('#lv-run').click(); }", api_visibility="private")
     connect_settings(shelf, parts)
     connect_sides(parts)
     connect_sharing(page, shelf, parts)
 
 
-def connect_run(shelf: Shelf, parts: Page, wish: gr.State) -> None:
+def connect_run(shelf: Shelf, parts: Page, controls: Controls) -> None:
     def check(*asked: Any) -> tuple[Any, ...]:
         return begin(lambda: race_of(shelf, asked))
 
     def live_race(wish: Stop, *asked: Any) -> Iterator[tuple[Any, ...]]:
         yield from told(states(lambda: race_of(shelf, asked), wish))
 
-    checked = parts.run.click(check, parts.asked, [wish, parts.run, parts.stop, parts.banner], **PRIVATE)
-    run_behind(checked, live_race, [wish, *parts.asked], parts, wish)
+    checked = parts.run.click(check, parts.asked, controls.checked, **PRIVATE)
+    run_behind(checked, live_race, [controls.wish, *parts.asked], parts.told, controls)
 
 
-def connect_what_if(shelf: Shelf, parts: Page, wish: gr.State, fork: gr.State) -> None:
+def connect_what_if(shelf: Shelf, parts: Page, controls: Controls) -> None:
     """The viewer's event says which branch of which pass of which lane."""
+    fork = gr.State(None)
 
     def check(held: list[Trace], event: gr.EventData) -> tuple[Any, ...]:
         chosen = tuple(getattr(event, name, None) for name in ("lane", "round", "branch"))
@@ -100,18 +100,8 @@ def connect_what_if(shelf: Shelf, parts: Page, wish: gr.State, fork: gr.State) -
     def other_future(wish: Stop, held: list[Trace], chosen: tuple[int, int, int]) -> Iterator[tuple[Any, ...]]:
         yield from told(states(lambda: what_if(shelf, held, *chosen), wish))
 
-    checked = parts.viewer.whatif(check, parts.held, [fork, wish, parts.run, parts.stop, parts.banner], **PRIVATE)
-    run_behind(checked, other_future, [wish, parts.held, fork], parts, wish)
-
-
-def run_behind(checked: Any, run: Callable[..., Any], inputs: list[Any], parts: Page, wish: gr.State) -> None:
-    """Queue `run` if the check found nothing, and give the buttons back at its end."""
-    # in a line of its own, where nobody waits: outside of the queue the refusal would be an HTTP error in the console
-    passed = checked.then(gate, wish, None, api_visibility="private", concurrency_limit=None, show_progress="hidden")
-    ran = passed.success(
-        run, inputs, [parts.viewer, parts.banner, parts.held], show_progress_on=parts.waiting, show_progress="minimal", **LINKED
-    )
-    ran.then(end, None, [parts.run, parts.stop], **PRIVATE)
+    checked = parts.viewer.whatif(check, parts.held, [fork, *controls.checked], **PRIVATE)
+    run_behind(checked, other_future, [controls.wish, parts.held, fork], parts.told, controls)
 
 
 def connect_settings(shelf: Shelf, parts: Page) -> None:
@@ -165,34 +155,10 @@ def race_it(left: str, right: str, event: gr.EventData) -> tuple[Any, ...]:
     return right if name == left else left, name, gr.update(selected="race")
 
 
-def begin(line_up: Callable[[], Running]) -> tuple[Any, ...]:
-    """(wish, run, stop, banner): a wish where the run can begin, else None and the sentence why not."""
-    try:
-        line_up()
-    except (PageError, SettingsError, ModelError) as error:
-        return None, gr.skip(), gr.skip(), plain(str(error))
-    return Stop(), gr.update(value="Running…", interactive=False), gr.update(interactive=True), ""
-
-
-def gate(wish: Stop | None) -> None:
-    if wish is None:
-        raise gr.Error("said in the banner already", visible=False, print_exception=False)
-
-
 def told(states: Iterator[tuple[Any, str, Any]]) -> Iterator[tuple[Any, ...]]:
     """A run's states as outputs for viewer, banner and held traces."""
     for state, sentence, traces in states:
         yield gr.skip() if state is None else state, sentence, gr.skip() if traces is None else traces
-
-
-def end() -> tuple[Any, Any]:
-    return gr.update(value="Run", interactive=True), gr.update(value="Stop", interactive=False)
-
-
-def ask_to_stop(wish: Stop | None) -> Any:
-    if wish:
-        wish.wanted = True
-    return gr.update(interactive=False)
 
 
 def link_maker(shelf: Shelf) -> Callable[..., Any]:

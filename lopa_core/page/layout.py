@@ -13,10 +13,13 @@ import gradio as gr
 from ..tasks.examples import EXAMPLES, known
 from ..trace.trace import Trace
 from ..view import files
+from ..view.replay import LEAD
 from ..view.state import loaded, recorded
 from . import api, gallery
 from .decoders import decoders_tab
 from .events import Page, connect
+from .queueing import banner
+from .scaling import scaling_tab
 from .shelf import Shelf
 from .system import keep_up, notice
 from .widgets import settings_panel
@@ -30,12 +33,6 @@ HEADER = """
   decoding, live. <a href="https://arxiv.org/abs/2512.16229" target="_blank" rel="noopener noreferrer">Read the paper,
   arXiv&nbsp;2512.16229</a></p>
 </header>
-"""
-# the sentence may quote what a visitor typed: it is set as text, never as HTML
-BANNER_JS = """
-const banner = element.querySelector('.lv-banner');
-const show = () => { banner.textContent = props.value || ''; banner.hidden = !props.value; };
-show(); watch('value', show);
 """
 
 
@@ -57,6 +54,8 @@ def build(shelf: Shelf, *, max_queue: int = 16) -> gr.Blocks:
                 asked, shown = ask(), race(shelf)
             with gr.Tab("Decoders", id="decoders"):
                 cards = decoders_tab()
+            with gr.Tab("Scaling", id="scaling"):
+                scaling_tab(shelf, widgets)
         connect(page, shelf, Page(*asked, *shown, widgets, tabs, cards))
         keep_up(shelf, panel, coming, widgets["model"])
         api.publish(shelf)
@@ -76,9 +75,9 @@ def ask() -> tuple[Any, ...]:
             share = gr.Button("Share link", elem_id="lv-share", min_width=90)
             waiting = gr.HTML("", elem_id="lv-waiting", apply_default_css=False)
         link = gr.Textbox(visible=False, label="Link to this prompt and these settings", buttons=["copy"], elem_id="lv-link")
-        banner = gr.HTML("", html_template='<p class="lv-banner" role="alert" hidden></p>', js_on_load=BANNER_JS, apply_default_css=False)
+        told = banner()
         chips, upload = recordings()
-    return prompt, run, stop, share, link, waiting, banner, chips, upload
+    return prompt, run, stop, share, link, waiting, told, chips, upload
 
 
 def race(shelf: Shelf) -> tuple[gr.HTML, gr.State]:
@@ -88,7 +87,7 @@ def race(shelf: Shelf) -> tuple[gr.HTML, gr.State]:
         loaded(recorded("first", first, shelf.cannot(first[0].model)), first, known(first[0].prompt)),
         html_template=files.skeleton(), js_on_load=files.script(), elem_id="lv-viewer", apply_default_css=False,
         plotly_url=f"gradio_api/file={files.PLOTLY}",
-        replay={"page": files.template(), "css": files.css(), "js": files.script(), "skeleton": files.skeleton()},
+        replay={"page": files.template(), "lead": LEAD, "css": files.css(), "js": files.script(), "skeleton": files.skeleton()},
     )  # fmt: skip
     return viewer, gr.State(list(first))
 

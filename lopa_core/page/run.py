@@ -10,7 +10,7 @@ import logging
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from ..decode.settings import SettingsError
 from ..model.errors import ModelError
@@ -24,7 +24,7 @@ from ..view.state import FINISHED, RUNNING, STOPPED, About, draw, round_text, sn
 from .shelf import PageError, Shelf, encode, settings_of
 from .words import plain
 
-Told = tuple[dict[str, Any] | None, str, list[Trace] | None]  # viewer state, sentence for the banner, traces once it is over
+Told = tuple[Any, str, list[Trace] | None]  # what to show, sentence for the banner, traces once it is over
 TICK, FIGURE_TICK = 0.11, 0.45  # least seconds between states, and between states with new figures
 STATE_SHARE, FIGURE_SHARE = 30, 60  # a state may cost one part in so many of the run's time, drawing figures one in more
 log = logging.getLogger(__name__)
@@ -37,7 +37,23 @@ class Stop:
         self.wanted = False
 
 
-def states(begin: Callable[[], Running], stop: Stop) -> Iterator[Told]:
+class Underway(Protocol):
+    """A run as `states` tells of it."""
+
+    def states(self, stop: Stop) -> Iterator[Any]:
+        """What to show now and then; a wanted stop is seen after each round."""
+
+    def last_state(self) -> Any:
+        """What to show of a run that was broken off."""
+
+    def traces(self) -> list[Trace] | None:
+        """What the page keeps of it."""
+
+    def remark(self) -> str:
+        """What a visitor should know of the finished run, "" if nothing."""
+
+
+def states(begin: Callable[[], Underway], stop: Stop) -> Iterator[Told]:
     """What to tell a page until the run has ended; None leaves a thing as it is.
 
     begin: checks everything and lines the run up, see `start` and `what_if`.
@@ -58,7 +74,7 @@ def states(begin: Callable[[], Running], stop: Stop) -> Iterator[Told]:
         yield broken_off(running, "Something went wrong on the server and is written to its log; please try again.")
 
 
-def broken_off(running: Running | None, sentence: str) -> Told:
+def broken_off(running: Underway | None, sentence: str) -> Told:
     """The end of a run that failed: what it had stays, its lanes no longer running."""
     return (None, sentence, None) if running is None else (running.last_state(), sentence, running.traces())
 

@@ -19,7 +19,7 @@ from .widgets import NAMES, RANGES, SIDES, defaults
 from .words import plain
 
 REPLAY = "replay"  # ?replay=NAME opens a recording
-TABS = ("race", "decoders")
+TABS = ("race", "decoders", "scaling")
 OLD = {"left": "baseline"}  # as links of version 0.2 call it
 LONGEST_LINK = 8000  # characters of a query string; browsers and proxies take about this much
 

@@ -29,6 +29,7 @@ class Model(ABC):
     """
 
     hardware: str
+    lent = False  # whether its device is lent anew for each race, which makes many short ones slow
 
     def __init__(self, checkpoint: Checkpoint, config: ModelConfig) -> None:
         self.source, self.commit, self.config = checkpoint.source, checkpoint.commit, config

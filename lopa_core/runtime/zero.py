@@ -73,20 +73,21 @@ class ZeroModel(LocalModel):
     """gpu: the package's decorator; it has to wrap a function before the page is launched."""
 
     static = False  # a forked process would capture its graphs anew
+    lent = True
 
     def __init__(self, checkpoint: Checkpoint, network: Network, hardware: str, gpu: Callable[..., Any]) -> None:
         super().__init__(checkpoint, network, f"{hardware} (ZeroGPU)")
         self.dtype = network.dtype
         self.size = parameters(self.config) * self.dtype.itemsize / 1e9
         self.names = (self.hardware,)
-        self.lent = gpu(self.lend, duration=self.seconds)
+        self.lending = gpu(self.lend, duration=self.seconds)
 
     def race(self, prompt: Sequence[int], lanes: Lanes, forced: Mapping[int, int] | None = None, *, warm: bool = True) -> RemoteRace:
         return RemoteRace(self, self.config, prompt, lanes, forced, warm)
 
     def run(self, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """Messages of a run in a process that has a GPU; leaving it ends the call after the round under way. Raises PoolFault."""
-        with in_words(), closing(self.lent(request)) as messages:
+        with in_words(), closing(self.lending(request)) as messages:
             for message in messages:
                 if "ended" in message:
                     raise PoolFault(ended(message))

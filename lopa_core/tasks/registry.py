@@ -19,3 +19,9 @@ def mixed(count: int, *, seed: int = 0, split: str = "train", start: int = 0) ->
 
 
 TASKS = {"mixed": mixed, "word-problems": word_problems.problems, "word-lists": word_lists.problems}
+TITLES = {"mixed": "word problems and word lists", "word-problems": "word problems", "word-lists": "word lists"}
+
+
+def title(task: str) -> str:
+    """A task of a report in words."""
+    return TITLES.get(task, task.replace("-", " "))

@@ -10,7 +10,7 @@ import pytest
 from lopa_core.decode.settings import DecodeSettings
 from lopa_core.model.presets import PRESETS, PUBLISHED
 from lopa_core.model.source import read_source
-from lopa_core.page import layout
+from lopa_core.page import layout, queueing, scaling
 from lopa_core.page.shelf import Shelf
 from lopa_core.page.widgets import NAMES, defaults, preset_values
 from lopa_core.view import files
@@ -30,9 +30,9 @@ def test_only_the_endpoints_for_programs_are_public(page):
 
 def test_whatever_runs_the_model_waits_in_one_line(page):
     named = {each.api_name: each for each in page.fns.values()}
-    for name in ("live_race", "other_future", "compare", "decode"):
+    for name in ("live_race", "other_future", "live_sweep", "compare", "decode"):
         assert (named[name].concurrency_id, named[name].concurrency_limit, named[name].queue) == ("model", 1, True)
-    assert not any(each.queue for name, each in named.items() if name in ("check", "status", "open_address", "ask_to_stop"))
+    assert not any(each.queue for name, each in named.items() if name in ("check", "check_sweep", "status", "open_address", "ask_to_stop"))
 
 
 def test_the_queue_is_as_short_as_asked():
@@ -42,7 +42,7 @@ def test_the_queue_is_as_short_as_asked():
 def test_every_setting_is_explained_and_starts_at_the_presets_value(page):
     forms = [each for each in page.blocks.values() if isinstance(each, gr.components.FormComponent)]
     widgets = {each.label: each for each in forms if each.label != "Prompt" and each.label[:4] != "Link"}
-    assert len(widgets) == len(NAMES) + 4 and all(each.info for each in widgets.values())
+    assert len(widgets) == len(NAMES) + 8 and all(each.info for each in widgets.values())
     assert widgets["k, lookahead branches"].value == defaults(page_model().source)["lookahead"]
     assert defaults(read_source())["confidence_floor"] == PRESETS["lopa-tiny"].settings["confidence_floor"] > 0
 
@@ -76,7 +76,7 @@ def test_the_viewer_loads_nothing_from_elsewhere(text):
 
 
 def test_data_reaches_the_dom_as_text_only():
-    script, skeleton = files.script() + layout.BANNER_JS, files.skeleton()
+    script, skeleton = files.script() + queueing.BANNER_JS + scaling.PROGRESS_JS, files.skeleton()
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function", script)
     assert "${" not in skeleton and "{{" not in skeleton and "</script" not in script
 

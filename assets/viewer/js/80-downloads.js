@@ -34,7 +34,7 @@ const escaped = (text) => text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeA
 
 // The same page that lopa_core/view/replay.py makes.
 async function replayPage(state) {
-  const { page, css, js, skeleton } = props.replay;
+  const { page, lead, css, js, skeleton } = props.replay;
   const script = await fetch(props.plotly_url);
   if (!script.ok) throw new Error('The chart library could not be loaded, so no replay was made.');
   const alone = {
@@ -44,6 +44,7 @@ async function replayPage(state) {
   };
   const parts = {
     title: escaped(`LoPA Side by Side: ${state.prompt.slice(0, 80)}`),
+    lead: escaped(lead),
     css, skeleton, js,
     plotly: await packed(await script.text()),
     state: await packed(JSON.stringify(alone)),

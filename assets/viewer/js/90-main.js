@@ -4,7 +4,9 @@ let run = null;
 
 function draw() {
   const state = props.value;
-  if (state?.only === 'figures') readFigures(state.figures); // no race: the page of a benchmark
+  const alone = state?.only === 'figures'; // no race: the curves of a benchmark
+  root.classList.toggle('only-figures', alone);
+  if (alone) readFigures(state.figures);
   if (!state?.lanes) return;
   const began = state.run !== run || state.lanes.length !== lanes.length;
   const ended = player.live && state.status !== 'running';
