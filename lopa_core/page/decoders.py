@@ -12,6 +12,7 @@ import gradio as gr
 from ..bench.report import ReportError, read
 from ..decode.rules.card import Card
 from ..decode.rules.registry import cards
+from ..tasks import registry
 from ..view.lanes import TITLES
 from ..view.pareto import pareto_figures
 from .charts import charts
@@ -48,7 +49,7 @@ def decoders_tab() -> gr.HTML:
 
 def measured(report: dict[str, Any]) -> None:
     count, task, day = report["results"][0]["problems"], report["task"], report["recorded"][:10]
-    on = f"{count} held-out {task.replace('-', ' ')}, {report['model']}, {report['hardware']}, {day}"
+    on = f"{count} held-out {registry.title(task)}, {report['model']}, {report['hardware']}, {day}"
     charts(pareto_figures(report["results"], f"{on}; made by: {COMMAND.format(task, count)}"), "lv-decoders")
 
 
