@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from . import word_lists, word_problems
 from .problem import Problem
 
-LISTS_SHARE = 0.3  # of the mixed task, which is what the embedded model is trained and judged on
+LISTS_SHARE = 0.3  # of the mixed task
 
 
-def mixed(count: int, *, seed: int = 0, split: str = "train", start: int = 0) -> Iterator[Problem]:
-    """Word problems and word lists; which of them an index is depends on seed and split alone."""
+def mixed(count: int, *, seed: int = 0, split: str = "train", start: int = 0, lists: float = LISTS_SHARE) -> Iterator[Problem]:
+    """Word problems and word lists, a share `lists` of them; which an index is depends on seed and split alone."""
     for index in range(start, start + count):
-        lists = random.Random(f"mixed/{seed}/{split}/{index}").random() < LISTS_SHARE
-        yield (word_lists if lists else word_problems).problem(seed, index, split)
+        drawn = random.Random(f"mixed/{seed}/{split}/{index}").random()
+        yield (word_lists if drawn < lists else word_problems).problem(seed, index, split)
 
 
 TASKS = {"mixed": mixed, "word-problems": word_problems.problems, "word-lists": word_lists.problems}
