@@ -146,7 +146,9 @@ def test_names_in_a_report_are_text(monkeypatch, tmp_path):
 
 
 def test_recorded_curves_a_live_sweep_and_one_that_is_stopped(browser, address, forwards):
-    with tab(browser, f"{address}?tab=scaling", shown="#lv-scaling [data-figure=scaling-k] .main-svg .points path") as page:
+    with tab(
+        browser, f"{address}?tab=scaling&max_new_tokens=16", shown="#lv-scaling [data-figure=scaling-k] .main-svg .points path"
+    ) as page:
         assert "sweep --task word-problems" in page.inner_text("#lv-scaling-source")
         assert page.locator("#lv-scaling [data-figure=scaling-k] .points path").count() >= 30
         ids = page.locator("[id]:not([id=''])").evaluate_all("nodes => nodes.map(({ id }) => id)")
@@ -164,6 +166,7 @@ def test_recorded_curves_a_live_sweep_and_one_that_is_stopped(browser, address, 
         page.wait_for_selector("#lv-sweep-run:not([disabled])")
         page.locator("#lv-scaling-live [data-figure=scaling-k]").scroll_into_view_if_needed()
         page.wait_for_selector("#lv-scaling-live [data-figure=scaling-k] .main-svg .points path")
+        assert "With New tokens 16." in page.inner_text("#lv-scaling-live [data-figure=scaling-k] figcaption")
         page.get_by_label("Threshold τ").check()
         page.get_by_role("checkbox", name="0.95").wait_for()
         page.fill("#lv-sweep-asked input[type=number]", "50")  # more than a slow click could wait for
