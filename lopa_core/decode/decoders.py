@@ -15,7 +15,6 @@ NAMED: dict[str, Changes] = {
     "lopa": {},
     "lopa-paper": {"confidence_floor": 0.0, "anchor_floor": 0.0, "score_creation_weight": 0.0},
     "lopa+leap": {"selection": "leap"},
-    "ladder-lopa": {"branching": "ladder", "lookahead": 3, "anchor_floor": 0.5},
     "adaptive-lopa": {"branching": "adaptive", "lookahead": 2, "selection": "leap"},
     "adaptive-lopa-threshold": {"branching": "adaptive", "lookahead": 2},
     "freedave": {"selection": "one", "branching": "draft", "lookahead": 3, "tau_add": 1.0, "tau_act": 1.0},

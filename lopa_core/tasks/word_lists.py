@@ -1,6 +1,6 @@
 """Lists of words that are changed step by step: a second skill, in the manner of ParallelBench's waiting line (arXiv 2510.04767).
 
-Copying, reversing, sorting, inserting, removing, replacing: every step can be checked word for word. The words of a list
+Copying, reversing, inserting, removing, replacing: every step can be checked word for word. The words of a list
 depend on each other, which is what decoding in parallel breaks first; "any other order" has many right answers, and
 none of its words is sure before another one is written.
 
@@ -23,7 +23,6 @@ WORDS = tuple(sorted(" ".join(ITEMS.values()).split()))
 FAMILY = "list"
 SHORTEST, LONGEST = 3, 6
 OPERATIONS = (1, 1, 2, 2, 3)
-SORTED_LONGEST = 5  # longer lists are not sorted: too much for a small network
 LONGEST_ALL = 18  # words over all steps, so that a solution stays under 160 tokens
 
 START = ("{name} has a list of words: {words}.", "On a sheet of paper {name} writes these words: {words}.")
@@ -133,10 +132,6 @@ def keep(rng: random.Random, words: tuple[str, ...]):
     return words[:count], {"count": count}
 
 
-def alphabet(rng: random.Random, words: tuple[str, ...]):
-    return None if len(words) > SORTED_LONGEST else (tuple(sorted(words)), {})
-
-
 def shuffle(rng: random.Random, words: tuple[str, ...]):
     while True:
         other = tuple(rng.sample(words, len(words)))
@@ -161,10 +156,8 @@ CHANGES = (
            ("With the last word in front it is {words}.", "After the move the list reads {words}.")),
     Change("keep", keep, ("{They} keeps only the first {count} words.", "Then {they} drops all but the first {count} words."),
            ("The first {count} words are {words}.", "When only {count} words stay, the list reads {words}.")),
-    Change("alphabet", alphabet, ("{They} sorts the list by the alphabet.", "Then {they} puts the words in alphabetical order."),
-           ("By the alphabet it is {words}.", "When it is sorted, the list reads {words}.")),
     Change("shuffle", shuffle, ("{They} puts the words in any other order.", "Then {they} mixes the words."),
            ("In another order it is {words}.", "After mixing, the list reads {words}.")),
 )  # fmt: skip
-WEIGHTS = (10, 10, 10, 8, 10, 7, 7, 8, 7, 3)
+WEIGHTS = (10, 10, 10, 8, 10, 7, 7, 8, 3)
 BY_NAME = {change.name: change for change in CHANGES}

@@ -164,7 +164,7 @@ def test_score_of_the_least_confident_stretch():
     assert score(np.zeros(0, "f4"), None, replace(CHOSEN, score_window=3)) == 1.0  # nothing left: not a NaN
 
 
-# ---- the anchor's word: anchor_floor, the ladder ---------------------------------------------------------------------
+# ---- the anchor's word -----------------------------------------------------------------------------------------------
 
 
 def weighed(rule, branches, anchor_says, **changes):
@@ -187,24 +187,3 @@ def test_a_refuted_branch_is_behind_the_anchor_whatever_it_scores():
     canvas, _ = one_block(2)
     scores = weighed("lookahead", [Branch(canvas, Tried(2, 99, 0.7, -1.0)), Branch(canvas)], [0.9, 0.6], anchor_floor=0.5)
     assert scores == pytest.approx([-4.0, -3.0])
-
-
-def test_a_ladder_tries_one_more_token_on_every_rung():
-    canvas, slots = one_block(4)
-    branches = BRANCHINGS["ladder"].spawn(canvas, slots, said([0.6, 0.8, 0.2, 0.7]), replace(CHOSEN, lookahead=3, confidence_floor=0.5))
-    tried = [[each.slot for each in (branch.tried, *branch.more) if each] for branch in branches]
-    assert tried == [[3, 5, 2], [3, 5], [3], []]  # the highest rung first: it wins a tie
-    assert [branch.canvas.tokens[[2, 3, 5]].tolist().count(canvas.mask_id) for branch in branches] == [0, 1, 2, 3]
-
-
-def test_a_rung_stands_only_with_every_one_of_its_tokens():
-    canvas, _ = one_block(3)
-    first, second = Tried(2, 10, 0.7, -1.0), Tried(3, 99, 0.7, -1.0)
-    scores = weighed("ladder", [Branch(canvas, first, (second,)), Branch(canvas, first), Branch(canvas)], [0.6, 0.6, 0.6], anchor_floor=0.5)
-    assert winner(scores) == 1
-
-
-def test_a_ladder_of_one_rung_is_lopa():
-    network, lopa = conformance_network("dream-a"), replace(DRAFT, selection="threshold", branching="lookahead", tau_conf=0.5, lookahead=1)
-    (rounds, wanted), (ours, got) = (run([9, 4], LocalEngine(network), each) for each in (lopa, replace(lopa, branching="ladder")))
-    assert got == wanted and tokens(rounds) == tokens(ours)

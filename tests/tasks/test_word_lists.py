@@ -44,8 +44,6 @@ def obey(sentence, words):
         return [words[-1], *words[:-1]]
     if "only the first" in sentence or "all but the first" in sentence:
         return words[: int(re.search(r"\d+", sentence)[0])]
-    if "alphabet" in sentence:
-        return sorted(words)
     assert "any other order" in sentence or "mixes" in sentence, sentence
     return None
 

@@ -1,4 +1,4 @@
-"""LoPA's branching, and two of ours: one that spends fewer rows, one whose branches try several tokens."""
+"""LoPA's branching, and ours that spends fewer rows on it."""
 
 from __future__ import annotations
 
@@ -29,30 +29,14 @@ def weigh(
     if settings.anchor_floor == 0 or branches[-1].tried:
         return scores
     said = confirmed(slots[-1], seen[-1], settings.anchor_floor)
-    return [own if stands(branch, said) else min(own, scores[-1]) - 1 for branch, own in zip(branches, scores)]
+    stands = [branch.tried is None or said.get(branch.tried.slot) == branch.tried.token for branch in branches]
+    return [own if firm else min(own, scores[-1]) - 1 for firm, own in zip(stands, scores)]
 
 
 def confirmed(slots: np.ndarray, seen: Observation, floor: float) -> dict[int, int]:
     """{slot: token} of predictions with a probability of at least `floor`."""
     sure = seen.probabilities >= floor
     return dict(zip(slots[sure].tolist(), seen.tokens[sure].tolist()))
-
-
-def stands(branch: Branch, said: dict[int, int]) -> bool:
-    tried = (branch.tried, *branch.more) if branch.tried else ()
-    return all(said.get(each.slot) == each.token for each in tried)
-
-
-def spawn_ladder(canvas: Canvas, slots: np.ndarray, seen: Observation, settings: DecodeSettings) -> list[Branch]:
-    """Nested branches: the first holds the most confident mask left, each further one the next most confident besides."""
-    *single, anchor = spawn(canvas, slots, seen, settings)
-    rungs: list[Branch] = []
-    for branch in single:
-        before = rungs[-1] if rungs else anchor
-        future = before.canvas.copy()
-        future.decide(branch.tried.slot, branch.tried.token)
-        rungs.append(Branch(future, before.tried or branch.tried, (*before.more, branch.tried) if before.tried else ()))
-    return [*reversed(rungs), anchor]
 
 
 def spawn_adaptively(canvas: Canvas, slots: np.ndarray, seen: Observation, settings: DecodeSettings) -> list[Branch]:
@@ -82,16 +66,6 @@ LOOKAHEAD = Branching(
         "score_window masks, one reading of a score over a sliding window; and anchor_floor, which asks the anchor's own forward",
     ),
     spawn=spawn, weigh=weigh,
-)  # fmt: skip
-LADDER = Branching(
-    card=Card(
-        name="ladder", kind="branching", title="Ladder LoPA (ours)", source="this repository, after LoPA (arXiv 2512.16229)",
-        formula="branch j has the j most confident masks written; of those whose every token the anchor still gives p >= anchor_floor, "
-        "the highest mean confidence of the masks left wins",
-        defaults="lookahead 3, anchor_floor 0.5", rows="up to k",
-        inferred="all of it is ours, chosen on held-out problems of the embedded model",
-    ),
-    spawn=spawn_ladder, weigh=weigh,
 )  # fmt: skip
 ADAPTIVE = Branching(
     card=Card(

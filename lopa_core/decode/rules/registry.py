@@ -18,7 +18,7 @@ SELECTIONS: dict[str, Selection] = {
     )
 }  # fmt: skip
 TERMINATORS: dict[str, Terminator] = {rule.card.name: rule for rule in (prophet.RULE,)}
-BRANCHINGS: dict[str, Branching] = {rule.card.name: rule for rule in (lopa.LOOKAHEAD, lopa.LADDER, lopa.ADAPTIVE, draft.RULE, pivot.RULE)}
+BRANCHINGS: dict[str, Branching] = {rule.card.name: rule for rule in (lopa.LOOKAHEAD, lopa.ADAPTIVE, draft.RULE, pivot.RULE)}
 REMASKINGS: dict[str, Remasking] = {rule.card.name: rule for rule in (wino.REMASKING, saber.REMASKING)}
 NONE = "none"
 
