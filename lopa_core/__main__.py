@@ -15,6 +15,7 @@ COMMANDS = {
     "compare": "one prompt through several decoders, side by side",
     "models": "the models of the catalogue, and which of them this machine can run",
     "bench": "decoders on held-out problems with checkable answers",
+    "bench-speed": "tokens per second of LoPA, its baseline and a plain loop, in one run",
     "bench-rounds": "time per round against the number of branches",
     "bench-step": "one step on random weights against the device's roofline",
     "trace": "what a saved trace holds, and a page to replay it",
