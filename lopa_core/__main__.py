@@ -17,6 +17,7 @@ COMMANDS = {
     "bench": "decoders on held-out problems with checkable answers",
     "sweep": "scaling curves of LoPA: TPF and accuracy over its branches and over the threshold",
     "evaluate": "the paper's benchmarks: GSM8K, MATH, HumanEval, MBPP",
+    "bench-speed": "tokens per second of LoPA, its baseline and a plain loop, in one run",
     "bench-rounds": "time per round against the number of branches",
     "bench-step": "one step on random weights against the device's roofline",
     "trace": "what a saved trace holds, and a page to replay it",

@@ -1,4 +1,4 @@
-"""The in-process engine: all branches of a round as rows of one batched forward on one device."""
+"""The in-process engine: all branches of a round in one forward on one device, as rows of a batch or packed into one row."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ from ..trace.trace import TraceSpan
 from .copies import superposed
 from .device import describe
 from .graphs import Graphs
+from .packed import Packed, pack, packs
+from .packed import room as packed_room
 from .remembered import Distributions
 from .static import room
 
@@ -46,6 +48,9 @@ class LocalEngine:
     def open(self, rows: int, length: int, settings: DecodeSettings) -> None:
         if self.space is None:
             self.space = self.spare.pop() if self.spare else Workspace()
+        self.packs = packs(settings) and not self.static
+        if self.packs:
+            rows, length = 1, packed_room(rows, length, settings)
         self.space.make_room(self.network, rows, length, self.static)
         self.rows, self.settings, self.columns = rows, settings, columns(settings)
         self.distributions = Distributions()
@@ -75,21 +80,29 @@ class LocalEngine:
             records = self.space.graphs.records(window, self.settings, self.forbidden)
             watch.mark()
         else:
-            queries = torch.from_numpy(window.queries).to(self.device)
-            logits = self.logits(window, queries)
+            packed = pack(window) if self.packs and len(window.tokens) > 1 else None
+            asked = packed.window if packed else window
+            queries = torch.from_numpy(asked.queries).to(self.device)
+            logits = self.logits(asked, queries, packed)
             watch.mark()
-            records = self.observed(window, queries, logits)
+            records = self.observed(asked, queries, logits)
+            if packed:
+                records = records[:, torch.from_numpy(packed.back).to(self.device)]
         in_network, observing = watch.stop()
         self.seconds_in_network += in_network
         self.seconds_observing += observing
         self.spans = [TraceSpan(0, tuple(range(len(window.tokens))), watch.began, watch.ended)]
         return records
 
-    def logits(self, window: Window, queries: Tensor) -> Tensor:
-        """[n, vocabulary], one row per query."""
+    def logits(self, window: Window, queries: Tensor, packed: Packed | None) -> Tensor:
+        """[n, vocabulary], one row per query of a window, or of a packed one's."""
         tokens = torch.from_numpy(window.tokens).to(self.device)
         asked, cache = torch.from_numpy(window.columns).to(self.device), self.space.cache
-        mask, positions, cache.kept = self.mask(window), None, window.kept
+        mask, positions, cache.kept = None, None, window.kept
+        if packed:
+            mask, positions = (torch.from_numpy(each).to(self.device) for each in (packed.mask, packed.slots))
+        else:
+            mask = self.mask(window)
         if window.copies:
             tokens, positions, mask = superposed(window, tokens, mask, self.settings.attention == "block_causal")
         hidden = self.network(tokens, start=window.start, mask=mask, cache=cache, columns=asked, positions=positions)

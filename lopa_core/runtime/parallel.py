@@ -173,11 +173,12 @@ class ParallelEngine:
         some team had no branch in this round and so computed none.
         """
         cache, rows = self.local.space.cache, self.local.rows
-        if self.settings.attention == "block_causal" and all(high > low for low, high in self.teams):
+        causal = self.settings.attention == "block_causal"
+        if causal and all(high > low for low, high in self.teams):
             cache.commit(0, start, end, rows)
             return
         owner = next(team for team, (low, high) in enumerate(self.teams) if low <= row < high)
-        span = cache.span(row - self.teams[owner][0] if owner == self.team else 0, start, end)
+        span = cache.span(0 if causal or owner != self.team else row - self.teams[owner][0], start, end)
         dist.broadcast(span, group=self.peers, group_src=owner)
         if owner == self.team:
             self.bytes_committed += span.numel() * span.element_size()

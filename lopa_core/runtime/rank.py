@@ -57,7 +57,8 @@ def load(args: argparse.Namespace, device: torch.device) -> LocalModel:
     if args.tensor == 1:
         return open_model(checkpoint, device=device, dtype=dtype)
     check_divisible(checkpoint.config(), args.tensor)
-    model = open_model(checkpoint, device="cpu", dtype=dtype or (torch.float32 if device.type == "cpu" else torch.bfloat16))
+    dtype = dtype or (torch.float32 if device.type == "cpu" else torch.bfloat16)
+    model = open_model(checkpoint, device="cpu", dtype=dtype, whole=False)
     model.hardware = describe(device)
     return model
 

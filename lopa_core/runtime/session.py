@@ -12,6 +12,7 @@ from ..decode.settings import SettingsError
 from ..model.checkpoint import load
 from ..model.family import ModelConfig
 from ..model.interface import Network
+from ..model.prepack import prepack
 from ..model.size import choose_dtype, parameters
 from ..model.source import Checkpoint, read_source
 from ..model.weights import Progress
@@ -125,14 +126,18 @@ def open_model(
     device: str | torch.device | None = None,
     dtype: torch.dtype | None = None,
     progress: Progress | None = None,
+    whole: bool = True,
 ) -> LocalModel:
     """Load a checkpoint, None the embedded one, into this process. Raises ModelError with a sentence where it cannot be used.
 
     device: None takes a GPU if there is one. dtype: None takes what suits it and fits. progress: told (bytes done, bytes in all).
+    whole: whether it runs as it is here, not cut up between ranks, and so may be laid out for this device (model/prepack.py).
     """
     checkpoint = checkpoint or read_source().fetch()
     place = usable(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     size = parameters(checkpoint.config())
     dtype = dtype or choose_dtype(size, available=available(place), kind=place.type)
     network = load(checkpoint.folder, adapter=checkpoint.adapter, device=place, dtype=dtype, progress=progress)
+    if whole:
+        prepack(network)
     return LocalModel(checkpoint, network, describe(place))

@@ -91,6 +91,21 @@ def test_bench_rounds_compares_to_the_first(capsys):
         assert row["milliseconds"] == pytest.approx(row["network"] + row["observation"] + row["host"])
 
 
+def test_bench_speed_compares_lanes_in_one_run(capsys):
+    got = call_json(capsys, "bench-speed", "--problems", "2", "--repeats", "2", "--threads", "1")
+    assert {"model", "hardware", "threads", "dtype", "k0", "k1", "k3", "k7", "adaptive", "plain_loop"} <= got.keys()
+    for name in ("tokens", "rounds", "branch_forwards", "accuracy"):
+        assert got["k7"][name] == got["plain_loop"][name]
+    assert got["k0"]["branch_forwards"] == got["k0"]["rounds"] > got["k7"]["rounds"]
+    for lane in (got[name] for name in ("k0", "k7", "plain_loop")):
+        assert lane["tokens_per_second"] == pytest.approx(lane["tokens"] / lane["seconds"])
+        assert 0 < lane["share_in_network"] < 1 and lane["rounds_per_second"] == pytest.approx(lane["rounds"] / lane["seconds"])
+    ratios = got["ratios"]
+    assert ratios["k7_to_plain_loop"] == pytest.approx(got["k7"]["tokens_per_second"] / got["plain_loop"]["tokens_per_second"])
+    best = got[ratios["best_lopa"]]
+    assert ratios["best_lopa_to_baseline"] == pytest.approx(best["tokens_per_second"] / got["k0"]["tokens_per_second"])
+
+
 def test_verify_counts_and_explains_failures(capsys, tmp_path):
     cases = json.loads((CONFORMANCE / "d2f_llada.json").read_text())["cases"][:2]
     cases[1]["ids"][3] ^= 1
@@ -125,6 +140,10 @@ BAD = {
     "no such device": (["decode", *DREAM, *IDS, "--device", "abacus"], "abacus"),
     "limit 0": (["bench", "--limit", "0"], "--limit"),
     "bench without a tokenizer": (["bench", *DREAM, "--limit", "1"], "tokenizer"),
+    "no problems": (["bench-speed", "--problems", "0"], "--problems"),
+    "no repeats": (["bench-speed", "--repeats", "-1"], "--repeats"),
+    "what the plain loop does not know": (["bench-speed", "--attention", "full"], "plain loop"),
+    "bench-speed without a tokenizer": (["bench-speed", *DREAM, "--attention", "block_causal"], "tokenizer"),
     "lookaheads no numbers": (["bench-rounds", *DREAM, "--lookaheads", "a"], "--lookaheads"),
     "trace that is none": (["trace", str(CONFORMANCE / "lopa.json")], "not a trace"),
     "model that is a file": (["decode", "--model", __file__, *IDS], "is a file: give the folder"),

@@ -1,0 +1,110 @@
+"""Tokens per second on one device: confidence decoding, LoPA with more and more branches, and the plain loop it is usually written as.
+
+Every lane decodes a problem before the next problem comes, and all of it is repeated, so that a drift of the machine's
+speed meets all lanes. Seconds are the sum over the problems of each one's median over the repeats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import median
+from typing import Any
+
+from ..decode.settings import DecodeSettings
+from ..runtime.local import LocalEngine
+from ..runtime.race import warm_up
+from ..runtime.session import LocalModel
+from ..tasks.problem import Problem, is_correct
+from ..trace.metrics import Metrics, measure, tokens_to_eos, total
+from ..trace.recorder import Recorder
+from ..trace.trace import first_end
+from .plain_loop import check_plain, decode_plainly
+
+BASELINE, PLAIN, MOST = "k0", "plain_loop", "k7"
+POINTS = 1.0  # of accuracy that a LoPA may lie below the baseline and still be compared with it
+
+
+@dataclass(slots=True)
+class Lane:
+    """A decoder, and what it took: of every problem one Metrics per repeat. plain: by the plain loop."""
+
+    settings: DecodeSettings
+    plain: bool = False
+    right: int = 0
+    runs: list[list[Metrics]] = field(default_factory=list)
+
+    def typical(self) -> Metrics:
+        """Counts and median seconds, summed over the problems."""
+        return total(
+            replace(of[0], seconds=median(each.seconds for each in of), network_seconds=median(each.network_seconds for each in of))
+            for of in self.runs
+        )
+
+    def as_dict(self) -> dict[str, float]:
+        sums = self.typical()
+        return {
+            "tokens_per_second": sums.tokens_per_second, "rounds": sums.rounds, "rounds_per_second": sums.rounds / sums.seconds,
+            "seconds": sums.seconds, "seconds_in_network": sums.network_seconds, "share_in_network": sums.network_share,
+            "tokens": sums.tokens, "branch_forwards": sums.branch_forwards, "accuracy": 100 * self.right / len(self.runs),
+        }  # fmt: skip
+
+
+def lanes(settings: DecodeSettings) -> dict[str, Lane]:
+    """What is compared, made of a model's `settings`. Raises SettingsError for settings that the plain loop does not know."""
+    most = replace(settings, lookahead=7)
+    check_plain(most)
+    lopa = {f"k{number}": Lane(replace(settings, lookahead=number)) for number in (1, 3)}
+    adaptive = Lane(settings.decoder("adaptive-lopa"))
+    return {BASELINE: Lane(settings.decoder("confidence")), **lopa, MOST: Lane(most), "adaptive": adaptive, PLAIN: Lane(most, plain=True)}
+
+
+def run(
+    model: LocalModel, problems: Sequence[Problem], lanes: dict[str, Lane], repeats: int, progress: Callable[[], object] = lambda: None
+) -> None:
+    """Fill the lanes; `progress` is called after each decode."""
+    prompts = [model.encode(problem.question) for problem in problems]
+    engine = LocalEngine(model.network)
+    for lane in lanes.values():
+        warm_up(Recorder(prompts[0], engine, lane.settings))
+        lane.runs += [[] for _ in problems]
+    for repeat in range(repeats):
+        for index, (prompt, problem) in enumerate(zip(prompts, problems)):
+            for lane in lanes.values():
+                ids, metrics = (plainly if lane.plain else ours)(model, engine, prompt, lane.settings)
+                lane.runs[index].append(metrics)
+                lane.right += repeat == 0 and is_correct(text(model, ids, lane.settings), problem)
+                progress()
+
+
+def ours(model: LocalModel, engine: LocalEngine, prompt: list[int], settings: DecodeSettings) -> tuple[Sequence[int], Metrics]:
+    recorder = Recorder(prompt, engine, settings)
+    recorder.run()
+    return recorder.tokens, measure(recorder.trace(model=model.name, decoder="", prompt="", tokenizer=None, hardware=""))
+
+
+def plainly(model: LocalModel, engine: LocalEngine, prompt: list[int], settings: DecodeSettings) -> tuple[Sequence[int], Metrics]:
+    told = decode_plainly(model.network, prompt, settings)
+    tokens = tokens_to_eos(told.ids, settings.ends(model.config), model.config.mask_id)
+    written = len(told.ids) - told.ids.count(model.config.mask_id)
+    return told.ids, Metrics(told.rounds, told.branch_forwards, tokens, written, told.seconds, told.seconds_in_network)
+
+
+def text(model: LocalModel, ids: Sequence[int], settings: DecodeSettings) -> str:
+    known = ids[: first_end(ids, settings.ends(model.config))]
+    return model.tokenizer.decode([token for token in known if token != model.config.mask_id])
+
+
+def ratios(told: dict[str, dict[str, float]]) -> dict[str, Any]:
+    """Of tokens per second; the best LoPA is the fastest one within POINTS of the baseline's accuracy, None where none is."""
+    speed = {name: lane["tokens_per_second"] for name, lane in told.items()}
+    near = [
+        name for name, lane in told.items()
+        if name not in (BASELINE, PLAIN) and lane["accuracy"] >= told[BASELINE]["accuracy"] - POINTS
+    ]  # fmt: skip
+    best = max(near, key=speed.get, default=None)
+    return {
+        "k7_to_plain_loop": speed[MOST] / speed[PLAIN],
+        "best_lopa": best,
+        "best_lopa_to_baseline": speed[best] / speed[BASELINE] if best else None,
+    }

@@ -1,0 +1,82 @@
+"""The branches of a round as one row without what they share: exact under block-causal attention, and cheaper.
+
+A lookahead branch differs from the anchor from the block of its tried token on. No block before sees that token, so
+there both compute the same: the branch's columns begin at that block, behind the anchor's whole window and the columns
+of other branches, at their own positions, and see the anchor's columns of the blocks before.
+
+    anchor     block 1 | block 2 | block 3
+    branch A                     | block 3'      tried a token in block 3
+    branch B           | block 2'| block 3''     tried a token in block 2
+
+becomes one row of six blocks instead of three rows of three. Nothing is padded, and one row of a cache holds it all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..decode.rules.registry import columns as extra_columns
+from ..decode.rules.registry import superposes
+from ..decode.settings import DecodeSettings
+from ..decode.window import PER_QUERY, Window, ask
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """window: of one row of T columns. slots [1, T]: where they stand. mask [1, 1, T, start + T]: True = may be seen.
+    back [n]: which of this window's queries answers each of the original one's."""
+
+    window: Window
+    slots: np.ndarray
+    mask: np.ndarray
+    back: np.ndarray
+
+
+def packs(settings: DecodeSettings) -> bool:
+    """Whether rounds of these settings are packed: blocks see none behind them, and more than one is open at a time, else
+    branches share nothing."""
+    whole_rows = superposes(settings) or "divergences" in extra_columns(settings)  # count on a row per branch
+    return settings.attention == "block_causal" and settings.tau_add < 1 and not whole_rows
+
+
+def room(rows: int, length: int, settings: DecodeSettings) -> int:
+    """Slots that one row needs where `rows` branches of `length` slots are packed."""
+    return length + (rows - 1) * settings.slots
+
+
+def pack(window: Window) -> Packed:
+    """The last branch, which is the anchor if there is one, as it is; of the others what it does not have."""
+    begin, widths = parting(window), window.ends - window.start
+    counts = widths - begin
+    base = len(begin) - 1
+    begin[base], counts[base] = widths[base], 0
+    rows = np.concatenate((np.full(widths[base], base), np.repeat(np.arange(base + 1), counts)))
+    shift = widths[base] + np.cumsum(counts) - counts - begin  # from a branch's own column to its packed one
+    own = np.arange(len(rows)) - np.where(np.arange(len(rows)) < widths[base], 0, shift[rows])
+    row, asked = window.queries // window.columns.shape[1], window.columns.flat[window.queries]
+    places, first, back = np.unique(asked + np.where(asked < begin[row], 0, shift[row]), return_index=True, return_inverse=True)
+    columns, queries = ask(np.zeros_like(places), places, 1)
+    told = {name: getattr(window, name)[first] for name in PER_QUERY if getattr(window, name) is not None}
+    one = replace(
+        window, tokens=window.tokens[rows, own][None], ends=np.array([window.start + len(rows)]), columns=columns,
+        queries=queries, **told,
+    )  # fmt: skip
+    return Packed(one, window.start + own[None], visible(window, rows, own, begin), back)
+
+
+def parting(window: Window) -> np.ndarray:
+    """[B] the column from which each branch is not the last one any more: where a block begins, at most where one of them ends."""
+    differs = window.tokens != window.tokens[-1]
+    first = np.where(differs.any(axis=1), differs.argmax(axis=1), window.tokens.shape[1])
+    slots = window.start + np.minimum(first, np.minimum(window.ends, window.ends[-1]) - window.start)
+    return np.maximum(slots - (slots - window.prompt) % window.block_size - window.start, 0)
+
+
+def visible(window: Window, rows: np.ndarray, own: np.ndarray, begin: np.ndarray) -> np.ndarray:
+    """[1, 1, T, start + T]: of the packed columns, which are columns `own` [T] of branches `rows` [T]."""
+    block = np.maximum((window.start + own - window.prompt) // window.block_size, -1)
+    shared = (rows == len(begin) - 1) & (own < begin[rows][:, None])
+    seen = (block[:, None] >= block) & (shared | (rows[:, None] == rows))
+    return np.concatenate((np.ones((len(rows), window.start), dtype=bool), seen), axis=1)[None, None]
