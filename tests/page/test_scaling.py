@@ -60,7 +60,7 @@ def test_curves_grow_point_by_point_to_the_end(shelf, counted):
     assert texts[-1] == "All 2 points are measured." and "lopa-tiny on CPU" in texts[0]
     assert any("at k = 2, τ = 0.9 problem 3 of 5, about 0:" in text for text in texts)
     caption = figure(told[-1])["caption"]
-    assert "Live: 5 held-out word problems, lopa-tiny" in caption and "With New tokens 16." in caption
+    assert "Live: 5 held-out word problems and word lists, lopa-tiny" in caption and "With New tokens 16." in caption
 
 
 def test_over_the_threshold_there_are_both_decoders(shelf):
