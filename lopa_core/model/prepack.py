@@ -37,6 +37,8 @@ def prepack(network: nn.Module) -> None:
     """
     if not isinstance(network, Transformer) or network.device.type != "cpu" or not torch.backends.mkldnn.is_available():
         return
+    if not hasattr(torch.ops.mkldnn, "_linear_pointwise"):
+        return  # not part of torch's public interface: another release may do without
     small = sum(weight.numel() for weight in network.parameters()) <= LARGEST
     if small and network.dtype in (torch.float32, torch.bfloat16):
         owners = [(owner, name, part) for owner in network.modules() for name, part in owner.named_children() if type(part) is nn.Linear]
