@@ -16,7 +16,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 MEASURED = ("lopa_core bench", "lopa_core verify", "lopa_core evaluate", "tests.")  # what measures, among the commands of README
 # what makes a command small; a figure needs more
 LEAST = {
-    "--limit": "2", "--repeats": "1", "--lookaheads": "0,2", "--taus": "0.9", "--problems": "1", "--max-new-tokens": "32",
+    "--limit": "1", "--repeats": "1", "--lookaheads": "0,2", "--taus": "0.9", "--problems": "1", "--max-new-tokens": "32",
 }  # fmt: skip
 BESIDES = {
     "lopa_core bench --sweep": {"--lookaheads": "0,2", "--taus": "0.9"},

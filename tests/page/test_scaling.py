@@ -149,7 +149,7 @@ def test_recorded_curves_a_live_sweep_and_one_that_is_stopped(browser, address, 
     with tab(
         browser, f"{address}?tab=scaling&max_new_tokens=16", shown="#lv-scaling [data-figure=scaling-k] .main-svg .points path"
     ) as page:
-        assert "sweep --task word-problems" in page.inner_text("#lv-scaling-source")
+        assert "sweep --task mixed" in page.inner_text("#lv-scaling-source")
         assert page.locator("#lv-scaling [data-figure=scaling-k] .points path").count() >= 30
         ids = page.locator("[id]:not([id=''])").evaluate_all("nodes => nodes.map(({ id }) => id)")
         assert len(ids) == len(set(ids))

@@ -55,8 +55,8 @@ def test_a_recording_is_watched_with_the_network_cut(browser, address):
         page.wait_for_function("document.querySelectorAll('.lv-lane').length === 3")
         page.wait_for_function("window.Plotly")
         page.context.route("**/*", lambda route: route.abort())
-        seek(page, 7)
-        assert state(page)["shown"] == [7, 7, 7]
+        seek(page, 4)
+        assert state(page)["shown"] == [4, 4, 4]
         for card in page.locator(".lv-figure:not([hidden])").all():
             card.scroll_into_view_if_needed()
             card.locator(".main-svg").first.wait_for()

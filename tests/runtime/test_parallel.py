@@ -79,7 +79,7 @@ def network(model: str) -> Transformer:
 
 @cache
 def prompt(model: str) -> list[int]:
-    return open_model().encode(EXAMPLES["On the bus"].question) if model == "lopa-tiny" else PROMPT
+    return open_model().encode(EXAMPLES["Two in one"].question) if model == "lopa-tiny" else PROMPT
 
 
 def decoded(engine: Engine, case: Case) -> dict[str, Any]:
