@@ -47,8 +47,8 @@ def spawn_adaptively(canvas: Canvas, slots: np.ndarray, seen: Observation, setti
     adaptive_gap is not tried. Beside LEAP, only tokens are that its look into the future has confirmed.
     """
     if seen.future_tokens is not None:
-        confirmed = seen.future_tokens == seen.tokens
-        slots, seen = slots[confirmed], seen.part(confirmed)
+        agreed = seen.future_tokens == seen.tokens
+        slots, seen = slots[agreed], seen.part(agreed)
     *lookaheads, anchor = spawn(canvas, slots, seen, settings)
     if not lookaheads:
         return [anchor]
