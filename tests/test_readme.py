@@ -16,11 +16,11 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 MEASURED = ("lopa_core bench", "lopa_core verify", "lopa_core evaluate", "tests.")  # what measures, among the commands of README
 # what makes a command small; a figure needs more
 LEAST = {
-    "--limit": "1", "--repeats": "1", "--lookaheads": "0,2", "--taus": "0.9", "--problems": "1", "--max-new-tokens": "32",
+    "--limit": "1", "--repeats": "1", "--lookaheads": "0,2", "--taus": "0.9", "--max-new-tokens": "32",
 }  # fmt: skip
 BESIDES = {
     "lopa_core bench --sweep": {"--lookaheads": "0,2", "--taus": "0.9"},
-    "lopa_core bench-speed": {"--problems": "1", "--repeats": "1"},
+    "lopa_core bench-speed": {"--limit": "1", "--repeats": "1"},
     "lopa_core bench-rounds": {"--repeats": "1"},
     "lopa_core bench-step": {"--shape": "small", "--layers": "1", "--rows": "1,2", "--window": "32", "--repeats": "1"},
     "tests.runtime.bench_pool": {"--requests": "12"},  # one worker is killed half-way: fewer end before it is there again

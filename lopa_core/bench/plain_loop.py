@@ -125,7 +125,7 @@ def observed(logits: Tensor, canvas: Canvas, settings: DecodeSettings) -> tuple[
 
 def check_plain(settings: DecodeSettings) -> None:
     """Raise SettingsError where this loop would decide otherwise than ours."""
-    known = {"attention": "block_causal", "branching": "lookahead", "selection": "threshold", "remask": "none", "terminator": "none"}
+    known = {"attention": "block_causal", "branching": "lookahead", "reach": "window", "selection": "threshold", "remask": "none", "terminator": "none"}
     for name, value in (known | {"temperature": 0.0, "credit_alpha": 0.0}).items():
         if getattr(settings, name) != value:
             raise SettingsError(f"The plain loop knows {name} {value} only, not {getattr(settings, name)}.")

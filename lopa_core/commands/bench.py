@@ -28,9 +28,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, metavar="FILE", help="save the JSON object, which the page draws its Decoders tab from")
 
 
-def add_task(parser: argparse.ArgumentParser) -> None:
+def add_task(parser: argparse.ArgumentParser, limit: int = 100) -> None:
     parser.add_argument("--task", choices=tuple(TASKS), default="mixed", help="default mixed: word problems and word lists")
-    parser.add_argument("--limit", type=int, default=100, metavar="N", help="problems, the same ones every time (default 100)")
+    parser.add_argument("--limit", type=int, default=limit, metavar="N", help=f"problems, the same ones every time (default {limit})")
     parser.add_argument("--problem-seed", type=int, default=0, metavar="N", help="other problems, such as to tune on (default 0)")
 
 

@@ -20,6 +20,11 @@ def check_combination(chosen: DecodeSettings) -> None:
             raise SettingsError(f"Drafts are verified against the best tokens, so they take temperature 0, not {chosen.temperature:g}.")
         if "divergences" in SELECTIONS[chosen.selection].columns:
             raise SettingsError(f"Drafts need a rule that judges every branch; selection {chosen.selection} knows the winner's past alone.")
+    if chosen.reach != "window":
+        if chosen.branching not in ("lookahead", "adaptive"):
+            raise SettingsError(f"Reach {chosen.reach} is for branches of one tried token; branching {chosen.branching} takes reach window.")
+        if superposes(chosen) or "divergences" in SELECTIONS[chosen.selection].columns:
+            raise SettingsError(f"Selection {chosen.selection} looks at whole branches: it takes reach window, not {chosen.reach}.")
     if chosen.remask != NONE and (chosen.lookahead or chosen.temperature):
         raise SettingsError(f"Re-masking ({chosen.remask}) doubts the tokens of one canvas: it takes lookahead 0 and temperature 0.")
     if chosen.suffix != NONE and chosen.attention != "full":

@@ -13,7 +13,7 @@ NAMED: dict[str, Changes] = {
     "vanilla": {"selection": "one", "lookahead": 0, "tau_add": 1.0, "tau_act": 1.0},
     "confidence": {"lookahead": 0},
     "lopa": {},
-    "lopa-paper": {"confidence_floor": 0.0, "anchor_floor": 0.0, "score_creation_weight": 0.0},
+    "lopa-paper": {"confidence_floor": 0.0, "anchor_floor": 0.0, "score_creation_weight": 0.0, "reach": "window"},
     "lopa+leap": {"selection": "leap"},
     "adaptive-lopa": {"branching": "adaptive", "lookahead": 2, "selection": "leap"},
     "adaptive-lopa-threshold": {"branching": "adaptive", "lookahead": 2},

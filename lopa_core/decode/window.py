@@ -13,6 +13,7 @@ from .branch import Branch
 from .futures import Judges, judging
 from .observation import Observation
 from .past import Past
+from .reach import answers
 from .rules.registry import NONE
 from .settings import DecodeSettings
 from .superposed import PADDING, Copies
@@ -102,7 +103,8 @@ class Sight:
     window: Window
     slots: list[np.ndarray]  # per branch: its masked slots
     bounds: list[int]  # where each branch's slots begin among all, and their number
-    answered: np.ndarray  # [all slots] bool: False where the answer is the remembered one
+    own: int  # how many of these were asked about
+    answers: np.ndarray  # [all slots] which of the own answers is about it; `own` is the remembered one
     judges: Judges | None = None
     order: np.ndarray | None = None  # with judges: the window's queries among those of slots, then those of judges
     told: Observation | None = None  # what the judges said, once they were asked
@@ -113,12 +115,11 @@ class Sight:
         return 0 if self.window.copies is None else int((self.window.copies.kinds != PADDING).sum())
 
     def split(self, seen: Observation, remembered: Observation | None) -> list[Observation]:
-        """One observation per branch, the remembered boundary prediction put in its place."""
+        """One observation per branch, the remembered boundary prediction and what is the anchor's put in their places."""
         if self.judges:
             seen = seen.part(np.argsort(self.order))
-            own = np.count_nonzero(self.answered)
-            self.told = seen.part(slice(own, None))
-            return self.judges.futures(self.slots, self.parts(seen.part(slice(own)), remembered), self.told)
+            self.told = seen.part(slice(self.own, None))
+            return self.judges.futures(self.slots, self.parts(seen.part(slice(self.own)), remembered), self.told)
         return self.parts(seen, remembered)
 
     def opinion(self, row: int) -> tuple[np.ndarray, Observation]:
@@ -128,12 +129,9 @@ class Sight:
 
     def parts(self, seen: Observation, remembered: Observation | None) -> list[Observation]:
         """Of the masked slots alone."""
-        if not self.answered.all():
-            whole = Observation(*(field if field is None else np.empty(len(self.answered), field.dtype) for field in seen))
-            for target, fresh, old in zip(whole, seen, remembered):
-                if target is not None:
-                    target[self.answered], target[~self.answered] = fresh, old
-            seen = whole
+        if self.own < len(self.answers):
+            known = Observation.join((seen, remembered)) if self.own in self.answers else seen
+            seen = known.part(self.answers)
         return [seen.part(slice(low, high)) for low, high in zip(self.bounds, self.bounds[1:])]
 
 
@@ -151,17 +149,19 @@ def look(branches: Sequence[Branch], settings: DecodeSettings, past: Past, *, sh
     if settings.suffix != NONE:  # masks of unopened blocks are seen, but not asked about
         whole = settings.suffix == "masks" or first.closing > first.committed
         ends = np.full(len(branches), len(first.tokens) if whole else opened.max())
+    if settings.reach == "block":  # what the anchor has not opened yet is left for the next round
+        opened, ends = np.minimum(opened, opened[-1]), np.minimum(ends, ends[-1])
     width = int(ends.max()) - start
     tokens = np.stack([branch.canvas.tokens[start : start + width] for branch in branches])
     masked = (tokens == first.mask_id) & (np.arange(start, start + width) < opened[:, None])
     masked[:, : first.closing - start] = False  # a prompt may hold the mask id
     rows, slots = np.nonzero(masked)
     slots += start
-    answered = slots >= first.committed + (boundary and not refresh)
+    fresh, whose = answers(branches, rows, slots, settings, first.committed + (boundary and not refresh))
     bounds = np.searchsorted(rows, np.arange(len(branches) + 1)).tolist()
     apart = [slots[low:high] for low, high in zip(bounds, bounds[1:])]
     copies, judges = judging(branches, apart, settings, past, start, width, shifted=shifted)
-    asked = Asked(rows[answered], slots[answered] - shifted - start, slots[answered]).beside(judges, first.mask_id)
+    asked = Asked(rows[fresh], slots[fresh] - shifted - start, slots[fresh]).beside(judges, first.mask_id)
     columns, queries = ask(asked.rows, asked.columns, len(branches))
     uniforms = None
     if settings.temperature > 0:
@@ -171,7 +171,7 @@ def look(branches: Sequence[Branch], settings: DecodeSettings, past: Past, *, sh
     targets = asked.targets if settings.remask != NONE else None
     kept = len(first.tokens) if settings.suffix == "cached" else 0
     window = Window(tokens, start, ends, columns, queries, uniforms, first.prompt, first.block_size, *credit, copies, targets, kept)
-    return Sight(window, apart, bounds, answered, judges, asked.order)
+    return Sight(window, apart, bounds, len(fresh), whose, judges, asked.order)
 
 
 def ask(rows: np.ndarray, wanted: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:

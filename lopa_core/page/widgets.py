@@ -11,6 +11,7 @@ from typing import Any
 import gradio as gr
 
 from ..decode.decoders import DECODERS
+from ..decode.reach import REACHES
 from ..decode.settings import ATTENTIONS, CONFIDENCES, DecodeSettings
 from ..model.presets import PUBLISHED
 from ..model.source import Source
@@ -22,7 +23,7 @@ from .words import LABELS, label
 
 SHOWN = (
     "max_new_tokens", "block_size", "tau_conf", "confidence", "tau_add", "tau_act",
-    "lookahead", "confidence_floor", "anchor_floor", "score_creation_weight", "attention", "temperature", "seed",
+    "lookahead", "confidence_floor", "anchor_floor", "score_creation_weight", "reach", "attention", "temperature", "seed",
 )  # fmt: skip
 # what a visitor has no use for: ends of a text, and the official code's choices where ours differ
 TECHNICAL = (
@@ -99,11 +100,13 @@ def lookahead_group(start: dict[str, Any]) -> Widgets:
     floor = "Least probability a branch's token may have; 0 is LoPA as in the paper."
     anchor = "Least probability that the anchor must still give that token for the branch to win; 0 does not ask, as in the paper."
     weight = "How much a branch's score heeds its own token, not just the masks left; 0 is the paper's score."
+    reach = "Which masks a branch is asked about: all of its window, as in the paper, or those of its token's block, which is cheaper."
     return {
         "lookahead": slider(start, "lookahead", k),
         "confidence_floor": slider(start, "confidence_floor", floor),
         "anchor_floor": slider(start, "anchor_floor", anchor),
         "score_creation_weight": slider(start, "score_creation_weight", weight),
+        "reach": menu(start["reach"], REACHES, LABELS["reach"], reach),
     }
 
 

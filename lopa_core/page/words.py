@@ -14,6 +14,7 @@ LABELS = {
     "lookahead": "k, lookahead branches",
     "confidence_floor": "Confidence floor",
     "anchor_floor": "Anchor floor",
+    "reach": "Reach of a branch",
     "score_creation_weight": "Weight of the tried token",
     "attention": "Attention",
     "temperature": "Temperature",

@@ -49,13 +49,13 @@ def room(rows: int, length: int, settings: DecodeSettings) -> int:
 def pack(window: Window) -> Packed:
     """The last branch, which is the anchor if there is one, as it is; of the others what it does not have."""
     begin, widths = parting(window), window.ends - window.start
-    counts = widths - begin
+    row, asked = window.queries // window.columns.shape[1], window.columns.flat[window.queries]
+    counts = np.maximum(np.minimum(widths, needed(window, row, asked)) - begin, 0)
     base = len(begin) - 1
     begin[base], counts[base] = widths[base], 0
     rows = np.concatenate((np.full(widths[base], base), np.repeat(np.arange(base + 1), counts)))
     shift = widths[base] + np.cumsum(counts) - counts - begin  # from a branch's own column to its packed one
     own = np.arange(len(rows)) - np.where(np.arange(len(rows)) < widths[base], 0, shift[rows])
-    row, asked = window.queries // window.columns.shape[1], window.columns.flat[window.queries]
     places, first, back = np.unique(asked + np.where(asked < begin[row], 0, shift[row]), return_index=True, return_inverse=True)
     columns, queries = ask(np.zeros_like(places), places, 1)
     told = {name: getattr(window, name)[first] for name in PER_QUERY if getattr(window, name) is not None}
@@ -72,6 +72,14 @@ def parting(window: Window) -> np.ndarray:
     first = np.where(differs.any(axis=1), differs.argmax(axis=1), window.tokens.shape[1])
     slots = window.start + np.minimum(first, np.minimum(window.ends, window.ends[-1]) - window.start)
     return np.maximum(slots - (slots - window.prompt) % window.block_size - window.start, 0)
+
+
+def needed(window: Window, row: np.ndarray, asked: np.ndarray) -> np.ndarray:
+    """[B] the column behind the last block that a branch is asked about: no block before sees what follows."""
+    last = np.full(len(window.tokens), -1)
+    np.maximum.at(last, row, asked)
+    slots = window.start + last
+    return np.where(last < 0, 0, slots + window.block_size - (slots - window.prompt) % window.block_size - window.start)
 
 
 def visible(window: Window, rows: np.ndarray, own: np.ndarray, begin: np.ndarray) -> np.ndarray:

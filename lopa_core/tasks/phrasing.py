@@ -37,13 +37,13 @@ def pick(rng: random.Random, choices: Phrasings, usual: float | None) -> str:
     return choices[int(rng.random() * len(choices))] if usual is None else choices[1 + int(rng.random() * (len(choices) - 1))]
 
 
-def explain(rng: random.Random, steps: Sequence[tuple[Phrasings, Mapping[str, object]]]) -> str:
-    """The steps as sentences, some with a word like "Then" in front."""
+def explain(rng: random.Random, steps: Sequence[tuple[Phrasings, Mapping[str, object]]], *, opener: bool = True) -> str:
+    """The steps as sentences, some with a word like "Then" in front; the first one only with `opener`."""
     told = []
     for number, (phrasings, slots) in enumerate(steps):
         chosen = pick(rng, phrasings, USUAL)
         sentence = chosen.format_map(slots)
-        if rng.random() < LINK_SHARE:
+        if rng.random() < LINK_SHARE and (number or opener):
             choices = OPENERS if number == 0 else CLOSERS if number == len(steps) - 1 else LINKS
             starts_with_name = chosen.startswith(("{name}", "{friend}"))
             sentence = pick(rng, choices, USUAL) + (sentence if starts_with_name else sentence[0].lower() + sentence[1:])

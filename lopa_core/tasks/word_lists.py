@@ -2,7 +2,9 @@
 
 Copying, reversing, inserting, removing, replacing: every step can be checked word for word. The words of a list
 depend on each other, which is what decoding in parallel breaks first; "any other order" has many right answers, and
-none of its words is sure before another one is written.
+none of its words is sure before another one is written. The phrasings of a step are equally long and the first step has
+no linking word: else the place of a list's words is open as long as its sentence is, and a model that writes in any
+order fixes some words for one phrasing and some for another (most of its errors, before).
 
 A problem is a pure function of (seed, split, index). The "test" split is held out three ways: first names as in
 word_problems; start lists by a hash, about 1 in 10; sequences of operations by a hash, about 1 in 6.
@@ -83,7 +85,7 @@ def draw(rng: random.Random, split: str) -> Problem | None:
     answer = ", ".join(now)
     free = before if names[-1] == "shuffle" else ()
     return Problem(
-        question=" ".join(question), solution=f"{explain(rng, steps)}\n#### {answer}", answer=answer, family=FAMILY, any_other_order=free
+        question=" ".join(question), solution=f"{explain(rng, steps, opener=False)}\n#### {answer}", answer=answer, family=FAMILY, any_other_order=free
     )
 
 
@@ -141,23 +143,23 @@ def shuffle(rng: random.Random, words: tuple[str, ...]):
 
 CHANGES = (
     Change("reverse", reverse, ("{They} reverses the list.", "Then {they} writes the list backwards."),
-           ("In reverse order it is {words}.", "Backwards the list reads {words}.")),
+           ("In reverse order it is {words}.", "In reverse order it reads {words}.")),
     Change("remove", remove, ("{They} takes {gone} away.", "Then {they} crosses out {gone}."),
-           ("Without {gone} it is {words}.", "When {gone} is gone, the list reads {words}.")),
+           ("Without {gone} it is {words}.", "Without {gone} it reads {words}.")),
     Change("insert", insert, ("{They} puts {new} right after {old}.", "Then {they} adds {new} behind {old}."),
-           ("With {new} after {old} it is {words}.", "When {new} follows {old}, the list reads {words}.")),
+           ("With {new} after {old} it is {words}.", "With {new} behind {old} it reads {words}.")),
     Change("append", append, ("{They} adds {new} at the end.", "Then {they} puts {new} last."),
-           ("With {new} at the end it is {words}.", "When {new} is last, the list reads {words}.")),
+           ("With {new} at the end it is {words}.", "With {new} at the end it reads {words}.")),
     Change("replace", replace, ("{They} replaces {old} by {new}.", "Then {they} writes {new} in place of {old}."),
-           ("With {new} for {old} it is {words}.", "When {new} replaces {old}, the list reads {words}.")),
+           ("With {new} for {old} it is {words}.", "With {new} for {old} it reads {words}.")),
     Change("swap", swap, ("{They} swaps the first and the last word.", "Then the first and the last word change places."),
            ("With both ends swapped it is {words}.", "After the swap the list reads {words}.")),
     Change("rotate", rotate, ("{They} moves the last word to the front.", "Then the last word goes to the front."),
-           ("With the last word in front it is {words}.", "After the move the list reads {words}.")),
+           ("With the last word in front it is {words}.", "With the last word in front it reads {words}.")),
     Change("keep", keep, ("{They} keeps only the first {count} words.", "Then {they} drops all but the first {count} words."),
-           ("The first {count} words are {words}.", "When only {count} words stay, the list reads {words}.")),
+           ("The first {count} words are {words}.",)),
     Change("shuffle", shuffle, ("{They} puts the words in any other order.", "Then {they} mixes the words."),
-           ("In another order it is {words}.", "After mixing, the list reads {words}.")),
+           ("In another order it is {words}.", "In another order it reads {words}.")),
 )  # fmt: skip
 WEIGHTS = (10, 10, 10, 8, 10, 7, 7, 8, 3)
 BY_NAME = {change.name: change for change in CHANGES}

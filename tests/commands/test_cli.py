@@ -92,10 +92,10 @@ def test_bench_rounds_compares_to_the_first(capsys):
 
 
 def test_bench_speed_compares_lanes_in_one_run(capsys):
-    got = call_json(capsys, "bench-speed", "--problems", "2", "--repeats", "2", "--threads", "1")
-    assert {"model", "hardware", "threads", "dtype", "k0", "k1", "k3", "k7", "adaptive", "plain_loop"} <= got.keys()
+    got = call_json(capsys, "bench-speed", "--limit", "2", "--repeats", "2", "--threads", "1")
+    assert {"model", "hardware", "threads", "dtype", "k0", "k1", "k3", "k7", "adaptive", "k7_window", "plain_loop"} <= got.keys()
     for name in ("tokens", "rounds", "branch_forwards", "accuracy"):
-        assert got["k7"][name] == got["plain_loop"][name]
+        assert got["k7_window"][name] == got["plain_loop"][name]
     assert got["k0"]["branch_forwards"] == got["k0"]["rounds"] > got["k7"]["rounds"]
     for lane in (got[name] for name in ("k0", "k7", "plain_loop")):
         assert lane["tokens_per_second"] == pytest.approx(lane["tokens"] / lane["seconds"])
@@ -140,7 +140,7 @@ BAD = {
     "no such device": (["decode", *DREAM, *IDS, "--device", "abacus"], "abacus"),
     "limit 0": (["bench", "--limit", "0"], "--limit"),
     "bench without a tokenizer": (["bench", *DREAM, "--limit", "1"], "tokenizer"),
-    "no problems": (["bench-speed", "--problems", "0"], "--problems"),
+    "no problems": (["bench-speed", "--limit", "0"], "--limit"),
     "no repeats": (["bench-speed", "--repeats", "-1"], "--repeats"),
     "what the plain loop does not know": (["bench-speed", "--attention", "full"], "plain loop"),
     "bench-speed without a tokenizer": (["bench-speed", *DREAM, "--attention", "block_causal"], "tokenizer"),

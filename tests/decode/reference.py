@@ -43,7 +43,10 @@ def decode_slowly(network, prompt, settings: DecodeSettings):
         if not masks(anchor, size, mask_id) and (anchor.ended or anchor.opened * size == settings.slots):
             break
         told = [predict(network, prompt, branch, settings) for branch in branches]
+        if settings.reach == "block":
+            told = [reached(each, branch.tried, told[-1], settings) for each, branch in zip(told, branches)]
         scores = [score(each, branch.tried, settings) for each, branch in zip(told, branches)]
+        scores = [own if stands(branch.tried, told[-1], settings) else min(own, scores[-1]) - 1 for own, branch in zip(scores, branches)]
         won = scores.index(max(scores))
         future, seen = branches[won], told[won]
         if settings.stop_at_eos and future.ended:
@@ -102,6 +105,22 @@ def score(told, tried, settings):
     mean = sum(lowest) / len(lowest) if lowest else 1.0
     weight = settings.score_creation_weight
     return weight * (tried[3] if tried else 1.0) + (1 - weight) * mean
+
+
+def reached(told, tried, anchor, settings):
+    """Of the block of the tried token what the branch says, of other blocks what the anchor says, of no other slots anything."""
+    if tried is None:
+        return told
+    own = tried[0] // settings.block_size
+    return {slot: told[slot] if slot // settings.block_size == own else said for slot, said in anchor.items() if slot in told}
+
+
+def stands(tried, anchor, settings):
+    """Whether the anchor still says the tried token, with enough probability."""
+    if tried is None or settings.anchor_floor == 0:
+        return True
+    token, probability, _ = anchor[tried[0]]
+    return token == tried[1] and probability >= settings.anchor_floor
 
 
 def choose(future, seen, settings):

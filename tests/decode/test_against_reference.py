@@ -39,6 +39,11 @@ CASES = [
     {"selection": "one", "tau_add": 1.0, "tau_act": 1.0, "max_new_tokens": 24},
     {"selection": "one", "lookahead": 2},
     {"lookahead": 2, "max_rounds": 5},
+    {"lookahead": 8, "anchor_floor": 0.2, "confidence": "probability"},
+    {"lookahead": 4, "reach": "block"},
+    {"lookahead": 8, "reach": "block", "tau_add": 0.1, "tau_act": 0.5, "confidence": "probability"},
+    {"lookahead": 8, "reach": "block", "tau_add": 0.0, "tau_conf": 0.5, "anchor_floor": 0.1},
+    {"lookahead": 6, "reach": "block", "tau_add": 0.1, "block_size": 4, "max_new_tokens": 24, "confidence_floor": 0.1},
 ]
 
 

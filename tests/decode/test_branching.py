@@ -136,6 +136,7 @@ def test_adaptive_lopa_runs_the_anchor_only_where_no_lookahead_is_sure():
     assert adaptively([0.7, 0.2, 0.65, 0.6, 0.5], adaptive_sure=0.8) == [0, 2, 3, None]
     assert adaptively([0.7, 0.2, 0.65, 0.6, 0.5], adaptive_gap=0.06) == [0, 2]
     assert adaptively([0.7, 0.5], confidence_floor=0.8) == [None]
+    assert adaptively([0.7, 0.2, 0.65, 0.6, 0.5], reach="block") == [0, 2, 3, None]  # they borrow from it
 
 
 def test_beside_leap_adaptive_lopa_tries_only_what_the_future_confirms():

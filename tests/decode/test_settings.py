@@ -87,7 +87,8 @@ def test_decoders_are_values_of_the_settings():
     assert settings.decoder("lopa") == settings
     assert settings.decoder("confidence") == dataclasses.replace(settings, lookahead=0)
     assert settings.decoder("vanilla") == dataclasses.replace(settings, lookahead=0, selection="one", tau_add=1.0, tau_act=1.0)
-    assert settings.decoder("lopa-paper") == dataclasses.replace(settings, confidence_floor=0.0)
+    ours = dataclasses.replace(settings, anchor_floor=0.4, reach="block")
+    assert ours.decoder("lopa-paper") == dataclasses.replace(settings, confidence_floor=0.0)
     assert all(settings.decoder(name).seed == 3 for name in DECODERS)
     with pytest.raises(SettingsError, match="'beam'.*lopa"):
         settings.decoder("beam")

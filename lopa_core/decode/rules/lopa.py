@@ -44,7 +44,8 @@ def spawn_adaptively(canvas: Canvas, slots: np.ndarray, seen: Observation, setti
 
     A lookahead beats its anchor in nine of ten rounds, so where one is at hand whose token has a probability of at
     least adaptive_sure, the anchor is not run; and a token that is less probable than the best one by more than
-    adaptive_gap is not tried. Beside LEAP, only tokens are that its look into the future has confirmed.
+    adaptive_gap is not tried. Beside LEAP, only tokens are that its look into the future has confirmed. With a reach of
+    one block the anchor is run all the same: branches take from it what they are not asked.
     """
     if seen.future_tokens is not None:
         agreed = seen.future_tokens == seen.tokens
@@ -54,7 +55,7 @@ def spawn_adaptively(canvas: Canvas, slots: np.ndarray, seen: Observation, setti
         return [anchor]
     best = max(branch.tried.probability for branch in lookaheads)
     kept = [branch for branch in lookaheads if branch.tried.probability >= best - settings.adaptive_gap]
-    return kept if best >= settings.adaptive_sure else [*kept, anchor]
+    return kept if settings.reach == "window" and best >= settings.adaptive_sure else [*kept, anchor]
 
 
 LOOKAHEAD = Branching(
