@@ -27,11 +27,14 @@ POINTS = 1.0  # of accuracy that a LoPA may lie below the baseline and still be 
 
 @dataclass(slots=True)
 class Lane:
-    """A decoder, and what it took: of every problem one Metrics per repeat. plain: by the plain loop."""
+    """A decoder, and what it took: of every problem one Metrics per repeat. plain: by the plain loop. ids: what it wrote, a
+    problem each; same: on how many of them fp32 writes the same, None where that is what was run."""
 
     settings: DecodeSettings
     plain: bool = False
     right: int = 0
+    same: int | None = None
+    ids: list[tuple[int, ...]] = field(default_factory=list)
     runs: list[list[Metrics]] = field(default_factory=list)
 
     def typical(self) -> Metrics:
@@ -42,12 +45,13 @@ class Lane:
         )
 
     def as_dict(self) -> dict[str, float]:
-        sums = self.typical()
+        sums, count = self.typical(), len(self.runs)
+        same = {} if self.same is None else {"same_ids_as_fp32": 100 * self.same / count}
         return {
             "tokens_per_second": sums.tokens_per_second, "rounds": sums.rounds, "rounds_per_second": sums.rounds / sums.seconds,
             "seconds": sums.seconds, "seconds_in_network": sums.network_seconds, "share_in_network": sums.network_share,
-            "tokens": sums.tokens, "branch_forwards": sums.branch_forwards, "accuracy": 100 * self.right / len(self.runs),
-        }  # fmt: skip
+            "tokens": sums.tokens, "branch_forwards": sums.branch_forwards, "accuracy": 100 * self.right / count,
+        } | same  # fmt: skip
 
 
 def lanes(settings: DecodeSettings) -> dict[str, Lane]:
@@ -74,8 +78,18 @@ def run(
             for lane in lanes.values():
                 ids, metrics = (plainly if lane.plain else ours)(model, engine, prompt, lane.settings)
                 lane.runs[index].append(metrics)
-                lane.right += repeat == 0 and is_correct(text(model, ids, lane.settings), problem)
+                if repeat == 0:
+                    lane.ids.append(tuple(ids))
+                    lane.right += is_correct(text(model, ids, lane.settings), problem)
                 progress()
+
+
+def compare(exact: LocalModel, problems: Sequence[Problem], lanes: dict[str, Lane]) -> None:
+    """Count on how many problems `exact`, the same model in fp32, writes what each lane has written."""
+    engine = LocalEngine(exact.network)
+    for lane in lanes.values():
+        prompts = (exact.encode(problem.question) for problem in problems)
+        lane.same = sum(tuple(ours(exact, engine, prompt, lane.settings)[0]) == ids for prompt, ids in zip(prompts, lane.ids))
 
 
 def ours(model: LocalModel, engine: LocalEngine, prompt: list[int], settings: DecodeSettings) -> tuple[Sequence[int], Metrics]:

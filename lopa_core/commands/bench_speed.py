@@ -35,6 +35,8 @@ def run(args: argparse.Namespace) -> int:
     held_out = read_problems(args, model)
     with tqdm(total=len(held_out) * len(lanes) * args.repeats, unit="decode", dynamic_ncols=True) as bar:
         speed.run(model, held_out, lanes, args.repeats, bar.update)
+    if model.network.dtype != torch.float32:
+        speed.compare(options.read_network(args, source, torch.float32), held_out, lanes)
     told = {name: lane.as_dict() for name, lane in lanes.items()}
     about = {
         "model": model.name, "hardware": model.hardware, "threads": torch.get_num_threads(),
@@ -52,12 +54,15 @@ def show(about: dict[str, Any], told: dict[str, dict[str, float]], ratios: dict[
     """A Markdown table; counts and seconds per problem."""
     count = about["problems"]
     print(f"\n{about['model']}, {about['dtype']}, {about['hardware']}; {count} held-out problems, median of {about['repeats']}\n")
-    print("| decoder | tokens/s | accuracy % | rounds | branch-forwards | ms per problem | ms per round | in the network |")
-    print("|---|---|---|---|---|---|---|---|")
+    narrow = "same_ids_as_fp32" in told[speed.BASELINE]
+    heads = "decoder | tokens/s | accuracy % | rounds | branch-forwards | ms per problem | ms per round | in the network"
+    heads += " | same ids as in fp32" * narrow
+    print(f"| {heads} |\n{'|---' * (heads.count('|') + 1)}|")
     for name, lane in told.items():
         counts = f"{lane['rounds'] / count:.1f} | {lane['branch_forwards'] / count:.1f} | {1000 * lane['seconds'] / count:.1f}"
         costs = f"{counts} | {1000 / lane['rounds_per_second']:.2f} | {lane['share_in_network']:.0%}"
-        print(f"| {name} | {lane['tokens_per_second']:.0f} | {lane['accuracy']:.1f} | {costs} |")
+        same = f" | {lane['same_ids_as_fp32']:.0f} %" if narrow else ""
+        print(f"| {name} | {lane['tokens_per_second']:.0f} | {lane['accuracy']:.1f} | {costs}{same} |")
     whole = f"{ratios['k7_window_to_plain_loop']:.2f} where its branches reach over their whole window"
     print(f"\n{speed.MOST} writes {ratios['k7_to_plain_loop']:.2f} times the tokens per second of the plain loop, {whole}.")
     if ratios["best_lopa"]:

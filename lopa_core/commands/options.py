@@ -81,9 +81,9 @@ def read_model(args: argparse.Namespace, source: Source) -> Model:
         return open_checkpoint(source, place, progress)
 
 
-def read_network(args: argparse.Namespace, source: Source) -> LocalModel:
-    """The same in this process. Raises ModelError."""
-    place = Place(ranks=0, device=args.device, dtype=read_dtype(args), threads=read_threads(args))
+def read_network(args: argparse.Namespace, source: Source, dtype: torch.dtype | None = None) -> LocalModel:
+    """The same in this process; `dtype` goes before the flag. Raises ModelError."""
+    place = Place(ranks=0, device=args.device, dtype=dtype or read_dtype(args), threads=read_threads(args))
     with console_bar() as progress:
         return open_checkpoint(source, place, progress)
 
