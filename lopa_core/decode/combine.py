@@ -25,6 +25,8 @@ def check_combination(chosen: DecodeSettings) -> None:
             raise SettingsError(f"Reach {chosen.reach} is for branches of one tried token; branching {chosen.branching} takes reach window.")
         if superposes(chosen) or "divergences" in SELECTIONS[chosen.selection].columns:
             raise SettingsError(f"Selection {chosen.selection} looks at whole branches: it takes reach window, not {chosen.reach}.")
+        if chosen.reach == "masks" and chosen.attention != "block_causal":
+            raise SettingsError("Reach masks reads keys that have not seen the tried token, for block-causal attention only: take block.")
     if chosen.remask != NONE and (chosen.lookahead or chosen.temperature):
         raise SettingsError(f"Re-masking ({chosen.remask}) doubts the tokens of one canvas: it takes lookahead 0 and temperature 0.")
     if chosen.suffix != NONE and chosen.attention != "full":

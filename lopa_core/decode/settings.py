@@ -54,7 +54,7 @@ class DecodeSettings:
     lookahead: int = count(4, 0, LARGEST_LOOKAHEAD, "k, lookahead branches beside the anchor")
     confidence_floor: float = share(0.0, "smallest probability of a lookahead token; 0 is the paper's LoPA")
     anchor_floor: float = share(0.0, "smallest probability that the anchor must still give a lookahead token; 0 does not ask, as the paper")
-    reach: str = choice("window", REACHES, "what a lookahead branch is asked about: its whole window, or its token's block alone (ours)")
+    reach: str = choice("window", REACHES, "what a lookahead branch computes: its window, its token's block, or the masks of that block (ours)")
     confidence: str = choice("neg_entropy", CONFIDENCES, "what ranks masks and branches")
     score_tail_fraction: float = share(1.0, "share of least confident masks that a branch score averages")
     score_creation_weight: float = share(0.0, "weight of the tried token's own confidence in a branch score")

@@ -29,6 +29,8 @@ class Window:
     prompt, block_size: where blocks begin, for block-causal attention. credit_tokens, credit [n, K] or None: what is
     added to the logits of a query (rules/credit.py). copies: columns W.. are these. targets [n] or None: tokens whose
     probability is asked. kept: the slot up to which keys and values behind the window are seen as they are in the cache; 0: none.
+    thin: of all rows but the last only the columns that are asked and those that differ from it are computed, the others are
+    read as the last row has them (reach "masks").
     """
 
     tokens: np.ndarray
@@ -44,6 +46,7 @@ class Window:
     copies: Copies | None = None
     targets: np.ndarray | None = None
     kept: int = 0
+    thin: bool = False
 
     @property
     def even(self) -> bool:
@@ -149,7 +152,7 @@ def look(branches: Sequence[Branch], settings: DecodeSettings, past: Past, *, sh
     if settings.suffix != NONE:  # masks of unopened blocks are seen, but not asked about
         whole = settings.suffix == "masks" or first.closing > first.committed
         ends = np.full(len(branches), len(first.tokens) if whole else opened.max())
-    if settings.reach == "block":  # what the anchor has not opened yet is left for the next round
+    if settings.reach != "window":  # what the anchor has not opened yet is left for the next round
         opened, ends = np.minimum(opened, opened[-1]), np.minimum(ends, ends[-1])
     width = int(ends.max()) - start
     tokens = np.stack([branch.canvas.tokens[start : start + width] for branch in branches])
@@ -170,7 +173,7 @@ def look(branches: Sequence[Branch], settings: DecodeSettings, past: Past, *, sh
     credit = past.credit.of(asked.slots) if past.credit else (None, None)
     targets = asked.targets if settings.remask != NONE else None
     kept = len(first.tokens) if settings.suffix == "cached" else 0
-    window = Window(tokens, start, ends, columns, queries, uniforms, first.prompt, first.block_size, *credit, copies, targets, kept)
+    window = Window(tokens, start, ends, columns, queries, uniforms, first.prompt, first.block_size, *credit, copies, targets, kept, thin=settings.reach == "masks")
     return Sight(window, apart, bounds, len(fresh), whose, judges, asked.order)
 
 

@@ -48,7 +48,7 @@ class LocalEngine:
     def open(self, rows: int, length: int, settings: DecodeSettings) -> None:
         if self.space is None:
             self.space = self.spare.pop() if self.spare else Workspace()
-        self.packs = packs(settings) and not self.static
+        self.packs = packs(settings) and (not self.static or settings.reach == "masks")
         if self.packs:
             rows, length = 1, packed_room(rows, length, settings)
         self.space.make_room(self.network, rows, length, self.static)
@@ -76,7 +76,7 @@ class LocalEngine:
     def records(self, window: Window) -> Tensor:
         """The records [3 + columns, n] of a window, fp32, on the device that ran it, which is through with them."""
         watch = Stopwatch(self.device)
-        if self.space.graphs and plain(window) and not self.columns:
+        if self.space.graphs and plain(window) and not self.columns and not self.packs:
             records = self.space.graphs.records(window, self.settings, self.forbidden)
             watch.mark()
         else:

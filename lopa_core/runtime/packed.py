@@ -9,6 +9,8 @@ of other branches, at their own positions, and see the anchor's columns of the b
     branch B           | block 2'| block 3''     tried a token in block 2
 
 becomes one row of six blocks instead of three rows of three. Nothing is padded, and one row of a cache holds it all.
+Behind the last block that a branch is asked about it has no columns. With reach "masks" it has of its block only those
+that predict a mask, and the tried token; it reads the others as the anchor has them, which is no longer exact.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ class Packed:
 
 def packs(settings: DecodeSettings) -> bool:
     """Whether rounds of these settings are packed: blocks see none behind them, and more than one is open at a time, else
-    branches share nothing."""
+    branches share nothing; or branches have to read the anchor's columns."""
+    if settings.reach == "masks":
+        return True
     whole_rows = superposes(settings) or "divergences" in extra_columns(settings)  # count on a row per branch
     return settings.attention == "block_causal" and settings.tau_add < 1 and not whole_rows
 
@@ -48,22 +52,27 @@ def room(rows: int, length: int, settings: DecodeSettings) -> int:
 
 def pack(window: Window) -> Packed:
     """The last branch, which is the anchor if there is one, as it is; of the others what it does not have."""
-    begin, widths = parting(window), window.ends - window.start
+    begin, widths, base = parting(window), window.ends - window.start, len(window.tokens) - 1
     row, asked = window.queries // window.columns.shape[1], window.columns.flat[window.queries]
-    counts = np.maximum(np.minimum(widths, needed(window, row, asked)) - begin, 0)
-    base = len(begin) - 1
-    begin[base], counts[base] = widths[base], 0
-    rows = np.concatenate((np.full(widths[base], base), np.repeat(np.arange(base + 1), counts)))
-    shift = widths[base] + np.cumsum(counts) - counts - begin  # from a branch's own column to its packed one
-    own = np.arange(len(rows)) - np.where(np.arange(len(rows)) < widths[base], 0, shift[rows])
-    places, first, back = np.unique(asked + np.where(asked < begin[row], 0, shift[row]), return_index=True, return_inverse=True)
+    column = np.arange(window.tokens.shape[1])
+    mine = (column >= begin[:, None]) & (column < np.minimum(widths, needed(window, row, asked))[:, None])
+    if window.thin:
+        told = np.zeros_like(mine)
+        told[row, asked] = True
+        mine &= told | (window.tokens != window.tokens[base])
+    mine[base] = column < widths[base]
+    rows, own = (np.roll(each, widths[base]) for each in np.nonzero(mine))  # the last branch comes first
+    at = np.full(mine.shape, -1)  # where a branch's own columns are
+    at[rows, own] = np.arange(len(rows))
+    places = np.where(at[row, asked] < 0, asked, at[row, asked])
+    places, first, back = np.unique(places, return_index=True, return_inverse=True)
     columns, queries = ask(np.zeros_like(places), places, 1)
-    told = {name: getattr(window, name)[first] for name in PER_QUERY if getattr(window, name) is not None}
+    kept = {name: getattr(window, name)[first] for name in PER_QUERY if getattr(window, name) is not None}
     one = replace(
         window, tokens=window.tokens[rows, own][None], ends=np.array([window.start + len(rows)]), columns=columns,
-        queries=queries, **told,
+        queries=queries, **kept,
     )  # fmt: skip
-    return Packed(one, window.start + own[None], visible(window, rows, own, begin), back)
+    return Packed(one, window.start + own[None], visible(window, rows, own, at), back)
 
 
 def parting(window: Window) -> np.ndarray:
@@ -82,9 +91,10 @@ def needed(window: Window, row: np.ndarray, asked: np.ndarray) -> np.ndarray:
     return np.where(last < 0, 0, slots + window.block_size - (slots - window.prompt) % window.block_size - window.start)
 
 
-def visible(window: Window, rows: np.ndarray, own: np.ndarray, begin: np.ndarray) -> np.ndarray:
-    """[1, 1, T, start + T]: of the packed columns, which are columns `own` [T] of branches `rows` [T]."""
+def visible(window: Window, rows: np.ndarray, own: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """[1, 1, T, start + T]: of the packed columns, which are columns `own` [T] of branches `rows` [T]. A branch sees its own
+    ones, and the last branch's where it has none; at [B, W]: where its own are, -1 where it has none."""
     block = np.maximum((window.start + own - window.prompt) // window.block_size, -1)
-    shared = (rows == len(begin) - 1) & (own < begin[rows][:, None])
+    shared = (rows == len(at) - 1) & (at[rows][:, own] < 0)
     seen = (block[:, None] >= block) & (shared | (rows[:, None] == rows))
     return np.concatenate((np.ones((len(rows), window.start), dtype=bool), seen), axis=1)[None, None]

@@ -81,7 +81,8 @@ class ParallelEngine:
         self.width = packet.PLAIN + len(columns(settings))
         self.seconds_in_network = 0.0
         try:
-            self.local.open(-(-rows // (self.ranks // self.tensor)), length, settings)
+            share = -(-rows // (self.ranks // self.tensor))
+            self.local.open(min(rows, share + (settings.reach == "masks")), length, settings)
             self.unopened = None
         except Exception as error:
             self.unopened = error
@@ -193,12 +194,13 @@ def split(rows: int, ranks: int) -> list[tuple[int, int]]:
 
 
 def cut(window: Window, low: int, high: int) -> Window:
-    """The part of a window that branches low..high are."""
+    """The part of a window that branches low..high are; of a thin one with the last branch, whose columns they read, unasked."""
     width = window.columns.shape[1]
     asked = between(window, low, high)
     present = [name for name in PER_QUERY if getattr(window, name) is not None]
+    rows = [*range(low, high), *range(max(high, len(window.tokens) - window.thin), len(window.tokens))]
     return replace(
-        window, tokens=window.tokens[low:high], ends=window.ends[low:high], columns=window.columns[low:high],
+        window, tokens=window.tokens[rows], ends=window.ends[rows], columns=window.columns[rows],
         queries=window.queries[asked] - low * width, **{name: getattr(window, name)[asked] for name in present},
         copies=window.copies and window.copies.part(slice(low, high)),
     )  # fmt: skip

@@ -25,6 +25,8 @@ SHELF = {
     "LEAP, block causal": {"selection": "leap", "leap_eta": 0.05, "leap_tau": 0.3, "tau_add": 0.1, "attention": "block_causal"},
     "drafts": {"selection": "one", "branching": "draft", "attention": "block_causal"},
     "pivot": {"branching": "pivot"},
+    "reach of a block": {"reach": "block", "attention": "block_causal", "tau_add": 0.1},
+    "reach of masks": {"reach": "masks", "attention": "block_causal", "tau_add": 0.1, "lookahead": 5},
     "adaptive LoPA": {"branching": "adaptive", "adaptive_sure": 0.2},
     "WINO": {"selection": "wino", "remask": "wino", "wino_tau": 0.2, "wino_keep": 0.6, "lookahead": 0},
     "Saber": {"selection": "saber", "remask": "saber", "lookahead": 0},

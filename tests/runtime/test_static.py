@@ -21,6 +21,7 @@ CASES = {
     "as it is": {},
     "pipelined": {"tau_add": 0.1},
     "block-causal": {"attention": "block_causal", "tau_add": 0.1},
+    "reach of masks": {"attention": "block_causal", "tau_add": 0.1, "reach": "masks"},
     "sampled": {"temperature": 0.8, "seed": 3, "tau_add": 0.3},
     "no lookahead": {"lookahead": 0},
     "another confidence": {"confidence": "margin"},
