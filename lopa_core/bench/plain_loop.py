@@ -3,7 +3,7 @@
 In the manner of the official code (arXiv 2512.16229; written from a description of what it does, none of it is here):
 every branch gets the whole cache copied, its logits are made for every row of its window, softmax, ranking and entropy
 run over all of them, and Python reads them token by token. What is decided is what decode/loop.py decides, by the same
-rules, so ids and rounds are the same and only the time differs. The official code also collects garbage in every
+rules, so ids and rounds are the same as with reach window and only the time differs. The official code also collects garbage in every
 round with branches, which alone would cost more than all of this on a CPU: it is left out.
 """
 

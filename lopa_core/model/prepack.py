@@ -30,6 +30,11 @@ class Prepacked(nn.Linear):
         return torch.ops.mkldnn._linear_pointwise(x, self.packed, self.bias, "none", [], "")
 
 
+def prepacked(network: nn.Module) -> bool:
+    """Whether `prepack` has changed it."""
+    return any(isinstance(part, Prepacked) for part in network.modules())
+
+
 def prepack(network: nn.Module) -> None:
     """Lay out a network's matrices, in place, where that pays: our transformer, small, on a CPU that has oneDNN, in fp32 or bf16.
 

@@ -10,7 +10,7 @@ from ..trace.trace import Trace
 
 TITLES = {
     "vanilla": "One token per pass", "confidence": "Confidence decoding", "lopa": "LoPA", "lopa-paper": "LoPA, as published",
-    "adaptive-lopa": "LoPA, adaptive", "adaptive-lopa-threshold": "LoPA, adaptive, no LEAP",
+    "adaptive-lopa": "LoPA, adaptive",
     "lopa+leap": "LoPA with LEAP", "leap": "LEAP", "factor": "Fast-dLLM factor",
     "entropy-bound": "Entropy bound", "klass": "KLASS", "credit": "CreditDecoding", "local-leap": "LocalLeap", "prophet": "Prophet",
     "freedave": "FreeDave", "freedave++": "FreeDave++", "wino": "WINO", "saber": "Saber", "ripple-pivot": "Ripple-Pivot",
