@@ -125,7 +125,8 @@ def observed(logits: Tensor, canvas: Canvas, settings: DecodeSettings) -> tuple[
 
 def check_plain(settings: DecodeSettings) -> None:
     """Raise SettingsError where this loop would decide otherwise than ours."""
-    known = {"attention": "block_causal", "branching": "lookahead", "reach": "window", "selection": "threshold", "remask": "none", "terminator": "none"}
-    for name, value in (known | {"temperature": 0.0, "credit_alpha": 0.0}).items():
+    known = {"attention": "block_causal", "branching": "lookahead", "reach": "window", "selection": "threshold"}
+    off = {"remask": "none", "terminator": "none", "temperature": 0.0, "credit_alpha": 0.0}
+    for name, value in (known | off).items():
         if getattr(settings, name) != value:
             raise SettingsError(f"The plain loop knows {name} {value} only, not {getattr(settings, name)}.")

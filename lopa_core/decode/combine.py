@@ -22,7 +22,7 @@ def check_combination(chosen: DecodeSettings) -> None:
             raise SettingsError(f"Drafts need a rule that judges every branch; selection {chosen.selection} knows the winner's past alone.")
     if chosen.reach != "window":
         if chosen.branching not in ("lookahead", "adaptive"):
-            raise SettingsError(f"Reach {chosen.reach} is for branches of one tried token; branching {chosen.branching} takes reach window.")
+            raise SettingsError(f"Reach {chosen.reach} is for branches of one token; branching {chosen.branching} takes reach window.")
         if superposes(chosen) or "divergences" in SELECTIONS[chosen.selection].columns:
             raise SettingsError(f"Selection {chosen.selection} looks at whole branches: it takes reach window, not {chosen.reach}.")
         if chosen.reach == "masks" and chosen.attention != "block_causal":

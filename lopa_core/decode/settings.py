@@ -54,7 +54,7 @@ class DecodeSettings:
     lookahead: int = count(4, 0, LARGEST_LOOKAHEAD, "k, lookahead branches beside the anchor")
     confidence_floor: float = share(0.0, "smallest probability of a lookahead token; 0 is the paper's LoPA")
     anchor_floor: float = share(0.0, "smallest probability that the anchor must still give a lookahead token; 0 does not ask, as the paper")
-    reach: str = choice("window", REACHES, "what a lookahead branch computes: its window, its token's block, or the masks of that block (ours)")
+    reach: str = choice("window", REACHES, "what a lookahead branch computes: its window, its token's block, or the masks of that (ours)")
     confidence: str = choice("neg_entropy", CONFIDENCES, "what ranks masks and branches")
     score_tail_fraction: float = share(1.0, "share of least confident masks that a branch score averages")
     score_creation_weight: float = share(0.0, "weight of the tried token's own confidence in a branch score")
@@ -132,8 +132,9 @@ class DecodeSettings:
 
     def reference(self) -> DecodeSettings:
         """The same decoder with the official code's choices; only the round limit stays."""
-        official = {"confidence_floor": 0.0, "anchor_floor": 0.0, "reach": "window", "stop_at_eos": False, "allow_mask_token": True, "refresh_boundary": False}
-        return replace(self, **official, duplicate_anchor=True, round_down=True, stop_at_end_of_turn=False)
+        branches = {"confidence_floor": 0.0, "anchor_floor": 0.0, "reach": "window", "duplicate_anchor": True}
+        official = {"stop_at_eos": False, "stop_at_end_of_turn": False, "allow_mask_token": True, "refresh_boundary": False}
+        return replace(self, **branches, **official, round_down=True)
 
     def decoder(self, name: str) -> DecodeSettings:
         """The same settings as one of DECODERS."""

@@ -173,7 +173,10 @@ def look(branches: Sequence[Branch], settings: DecodeSettings, past: Past, *, sh
     credit = past.credit.of(asked.slots) if past.credit else (None, None)
     targets = asked.targets if settings.remask != NONE else None
     kept = len(first.tokens) if settings.suffix == "cached" else 0
-    window = Window(tokens, start, ends, columns, queries, uniforms, first.prompt, first.block_size, *credit, copies, targets, kept, thin=settings.reach == "masks")
+    window = Window(
+        tokens, start, ends, columns, queries, uniforms, first.prompt, first.block_size, *credit, copies, targets, kept,
+        thin=settings.reach == "masks",
+    )  # fmt: skip
     return Sight(window, apart, bounds, len(fresh), whose, judges, asked.order)
 
 

@@ -84,9 +84,8 @@ def draw(rng: random.Random, split: str) -> Problem | None:
     question.append(phrase(rng, END, slots))
     answer = ", ".join(now)
     free = before if names[-1] == "shuffle" else ()
-    return Problem(
-        question=" ".join(question), solution=f"{explain(rng, steps, opener=False)}\n#### {answer}", answer=answer, family=FAMILY, any_other_order=free
-    )
+    solution = f"{explain(rng, steps, opener=False)}\n#### {answer}"
+    return Problem(question=" ".join(question), solution=solution, answer=answer, family=FAMILY, any_other_order=free)
 
 
 def reverse(rng: random.Random, words: tuple[str, ...]):

@@ -90,8 +90,8 @@ def test_an_endless_link_is_refused_as_a_whole():
 def test_every_setting_of_the_page_can_be_in_a_link():
     changed = {
         "max_new_tokens": 48, "block_size": 24, "tau_conf": 0.5, "confidence": "margin", "tau_add": 0.3, "tau_act": 0.2,
-        "lookahead": 3, "confidence_floor": 0.4, "anchor_floor": 0.3, "score_creation_weight": 0.5, "reach": "block", "attention": "block_causal",
-        "temperature": 1.5, "seed": 9,
+        "lookahead": 3, "confidence_floor": 0.4, "anchor_floor": 0.3, "score_creation_weight": 0.5, "reach": "block",
+        "attention": "block_causal", "temperature": 1.5, "seed": 9,
     }  # fmt: skip
     for field in RULES:
         low, high = field.metadata.get("range", (0, 0))

@@ -72,7 +72,8 @@ ADAPTIVE = Branching(
     card=Card(
         name="adaptive", kind="branching", title="Adaptive LoPA (ours)", source="this repository",
         formula="LoPA without lookaheads less probable than the best by more than adaptive_gap, asked about the block of their token "
-        "alone (reach block); with reach window without the anchor where a lookahead has p >= adaptive_sure; beside LEAP, confirmed tokens only",
+        "alone (reach block); with reach window without the anchor where a lookahead has p >= adaptive_sure; beside LEAP, "
+        "confirmed tokens only",
         defaults="lookahead 3, adaptive_gap 0.5, reach block", rows="up to k, of one block each; none where nothing reaches the floor",
         inferred="all of it is ours, chosen on held-out problems of the embedded model",
     ),
