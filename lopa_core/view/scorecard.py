@@ -111,9 +111,11 @@ def remark(shown: Sequence[Lane]) -> str:
             f"{on}, where the branches of a pass ran on {used} devices side by side ({width}), so a pass takes as long as its slowest "
             "device; the devices' figure shows how evenly they were at work."
         )
+    whole = trace.settings.get("attention") == "block_causal" and trace.settings.get("reach", "window") == "window"
+    cheaper = " With the setting reach masks, a branch costs less here." if whole else ""
     return (
         f"{on}, where all branches of a pass share one device ({width}), so seconds need not follow forward passes; with branch "
-        "parallelism each branch would run on a device of its own."
+        f"parallelism each branch would run on a device of its own.{cheaper}"
     )
 
 

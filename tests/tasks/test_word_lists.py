@@ -3,7 +3,9 @@
 import re
 
 import pytest
+from tokenizers import Tokenizer
 
+from lopa_core.model.catalogue import ASSETS
 from lopa_core.tasks import word_lists
 from lopa_core.tasks.problem import is_correct
 from lopa_core.tasks.registry import TASKS
@@ -94,7 +96,7 @@ def test_no_word_stands_twice_and_nothing_is_too_long(train, test_set):
 def test_every_operation_occurs(train):
     told = " ".join(each.solution for each in train)
     for change in word_lists.CHANGES:
-        start = change.solution[1].split("{")[0].strip()
+        start = change.solution[-1].split("{")[0].strip()
         assert start in told or start[0].lower() + start[1:] in told, change.name
 
 
@@ -110,3 +112,13 @@ def test_the_mixed_task_holds_both_skills_in_both_splits():
     for split in ("train", "test"):
         families = [each.family for each in TASKS["mixed"](400, split=split)]
         assert 0.2 < families.count("list") / 400 < 0.4
+
+
+def test_no_phrasing_moves_the_words_of_a_list():
+    """Where the sentences of a step have different lengths, the words have no place until their sentence is chosen."""
+    tokenizer = Tokenizer.from_file(str(ASSETS / "lopa-tiny" / "tokenizer.json"))
+    for change in word_lists.CHANGES:
+        told = (each.split("{words}")[0].format(gone="pens", new="pens", old="coins", count=3) for each in change.solution)
+        assert len({len(tokenizer.encode(f" {each}").ids) for each in told}) == 1, change.name
+    first = [each.solution.split(" ")[0] for each in word_lists.problems(300)]
+    assert not {"First,", "To", "So", "Then"} & set(first)

@@ -148,6 +148,11 @@ def test_definitions_come_from_the_metrics_and_cover_every_label():
 def test_the_remark_names_the_hardware_and_what_branch_parallelism_would_change():
     remark = scorecard(pair(), None)["remark"]
     assert pair()[1].hardware in remark and "share one device" in remark and "would run on a device of its own" in remark
+    chosen = pair()[1].settings | {"attention": "block_causal"}
+    for reach, told in (("window", True), ("masks", False)):
+        own = replace(pair()[1], settings=chosen | {"reach": reach})
+        assert ("reach masks" in scorecard([pair()[0], own], None)["remark"]) is told
+    assert "reach masks" not in remark  # for block-causal attention only
     wide = scorecard([pair()[0], on_devices(pair()[1], 3)], None)["remark"]
     assert "on 3 devices side by side" in wide and "would" not in wide
     assert scorecard(pair()[:1], None)["remark"] == f"Measured on {pair()[0].hardware}."
