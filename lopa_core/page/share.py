@@ -114,7 +114,9 @@ def within(name: str, value: Any) -> None:
 
 
 def loose(name: str, value: Any) -> dict[str, Any]:
-    """Partners with which a length or a block size is judged alone."""
+    """Partners with which a setting that does not go with every other one is judged alone."""
+    if name == "reach":
+        return {"attention": "block_causal"}
     if name == "block_size" and isinstance(value, int) and value > 0:
         return {"max_new_tokens": value}
     return {"block_size": 1} if name == "max_new_tokens" else {}

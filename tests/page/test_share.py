@@ -87,6 +87,12 @@ def test_an_endless_link_is_refused_as_a_whole():
     assert "longer than" in link.sentence and link.settings == {}
 
 
+def test_a_reach_is_judged_beside_the_attention_it_needs():
+    link = read("?reach=masks&attention=block_causal")
+    assert link.settings == {"reach": "masks", "attention": "block_causal"} and not link.sentence
+    assert "block-causal" in read("?reach=masks&attention=full").sentence
+
+
 def test_every_setting_of_the_page_can_be_in_a_link():
     changed = {
         "max_new_tokens": 48, "block_size": 24, "tau_conf": 0.5, "confidence": "margin", "tau_add": 0.3, "tau_act": 0.2,
