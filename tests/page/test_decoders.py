@@ -125,3 +125,12 @@ def test_the_tab_shows_charts_and_cards_and_sends_a_decoder_to_the_race(browser,
         page.wait_for_function("[...document.querySelectorAll('.lv-lane h2')].some((title) => title.textContent === 'LocalLeap')")
         page.wait_for_selector("#lv-run:not([disabled])")
         assert "example made by hand" in page.inner_text(".lv-how >> nth=0")  # no longer the words of the first sight's LoPA
+
+
+def test_a_chart_shrinks_when_the_settings_take_room(browser, address):
+    fits = "(() => { const box = document.querySelector('#lv-decoders .lv-scroll'); return [box.clientWidth, box.scrollWidth]; })()"
+    with tab(browser, f"{address}?tab=decoders", shown="#lv-cards article") as page:
+        page.wait_for_selector("#lv-decoders .lv-figure[data-figure=pareto-rounds] .main-svg .points path")
+        before = page.evaluate(fits)[0]
+        page.click(".toggle-button")
+        page.wait_for_function(f"(() => {{ const [room, wide] = {fits}; return room < {before} && wide <= room; }})()")

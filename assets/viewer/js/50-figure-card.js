@@ -105,8 +105,9 @@ class FigureCard {
     const { data, layout } = this.figure.plots[this.clock];
     this.makeRoom(library, layout);
     if (!this.plot.data) this.plot.textContent = '';
-    this.plot.style.minWidth = (layout.meta?.width ?? 0) + 'px';
-    const wide = { ...themed(layout, this.frame.clientWidth), uirevision: run + this.clock };
+    const width = Math.max(this.scroll.clientWidth, layout.meta?.width ?? 0);
+    this.plot.style.width = width + 'px'; // else the drawing that is there holds its frame open where there is less room now
+    const wide = { ...themed(layout, width), uirevision: run + this.clock };
     await library.react(this.plot, data.map(kept), wide, { responsive: false, displaylogo: false, displayModeBar: false, doubleClick: 'reset' });
     if (!this.heard) this.listen();
     this.renew();
