@@ -60,13 +60,23 @@ def finish(race: RemoteRace) -> list[tuple[str, Any]]:
 
 
 def send(pid: int, what: signal.Signals) -> None:
+    """Send a signal; where it is to stand still, wait until every thread of it does: one may still answer a question."""
     os.kill(pid, what)
+    until = time.monotonic() + 10
+    while what == signal.SIGSTOP and any(state(thread) not in "tTZX" for thread in Path(f"/proc/{pid}/task").iterdir()):
+        assert time.monotonic() < until, f"{pid} does not stop"
+        time.sleep(0.001)
+
+
+def state(process: Path) -> str:
+    """The letter by which the kernel tells what a process or a thread does; its folder under /proc is given."""
+    return (process / "stat").read_text().rpartition(")")[2].split()[0]
 
 
 def gone(pid: int) -> bool:
     """Whether a process has ended; one that only its parent has not asked for yet counts as ended."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+        return state(Path(f"/proc/{pid}")) in "ZX"
     except (FileNotFoundError, ProcessLookupError):
         return True
 
