@@ -14,7 +14,7 @@ from .lanes import ACCENTS, LONGEST_TITLE, TITLES, shortened
 HEIGHT = 460
 BESIDE = (0.2, 0.08)  # room on the left and on the right of the points, for names there, as shares of what they span
 TICKS = [step * 10.0**power for power in range(-3, 4) for step in (1, 1.5, 2, 3, 4, 5, 7)]
-AROUND = ("middle left", "top left", "bottom right", "top right", "top center")
+AROUND = ("top center", "top left", "bottom right", "top right", "middle left")
 ALWAYS = ("vanilla", "confidence", "lopa", "lopa-paper")  # by name on the chart; of the others, who is not beaten
 WORDS = {"rounds": "forward passes", "seconds": "seconds"}
 COSTS = {"rounds": "forward passes per problem", "seconds": "seconds per problem"}
