@@ -39,15 +39,15 @@ def decode(
     check_prompt(prompt, config, settings)
     anchor = Canvas.start(np.asarray(prompt), settings, config.mask_id, settings.ends(config))
     engine.open(settings.lookahead + 1, len(anchor.tokens) + room(settings, config.shifted), settings)
-    branches, remembered, past = [Branch(anchor)], None, Past(len(anchor.tokens), settings)
+    branches, boundary, past = [Branch(anchor)], None, Past(len(anchor.tokens), settings)
     branching, picked = BRANCHINGS[settings.branching], partial(pick, settings=settings)
     for index in range(settings.round_limit):
         for branch in branches:
             branch.canvas.advance(settings.tau_add, settings.tau_act)
         if branches[-1].canvas.complete():
             return finish(branches[-1].canvas, "complete")
-        sight = look(branches, settings, past, shifted=config.shifted, round_index=index)
-        seen = sight.split(engine.forward(sight.window), remembered)
+        sight = look(branches, settings, past, boundary, shifted=config.shifted, round_index=index)
+        seen = sight.split(engine.forward(sight.window), boundary)
         scores = branching.weigh(branches, sight.slots, seen, settings, picked)
         scored = tuple(Scored(branch.tried, *each, branch.more) for branch, *each in zip(branches, scores, sight.slots, seen))
         won = choose(forced or {}, index, scores)
@@ -58,8 +58,9 @@ def decode(
         committed = canvas.committed
         if canvas.closing > committed:
             engine.commit(won, sight.window.start, sight.window.kept or canvas.closing)
-            canvas.committed = canvas.closing
-            remembered = told.part(slice(0, 1))  # of the slot right behind the cache, if it is still masked
+            canvas.committed, boundary = canvas.closing, None
+        if boundary is None and len(slots) and slots[0] == canvas.committed:
+            boundary = told.part(slice(0, 1))
         left, filled = useful(canvas, slots, settings), picked(canvas, slots, told)
         canvas.write(slots[filled], told.tokens[filled])
         past.wrote(slots[filled], told.probabilities[filled])

@@ -16,7 +16,8 @@ from .settings import DecodeSettings
 class Past:
     """The memories that the settings' rules need; none for most.
 
-    in_engine: whether the engine has to remember the winner's distributions.
+    in_engine: whether the engine has to remember the winner's distributions. follows_logits: whether a slot's record depends on
+    earlier rounds' logits of that slot, so that one kept from an earlier round is not what this round would say.
     """
 
     def __init__(self, length: int, settings: DecodeSettings) -> None:
@@ -26,6 +27,7 @@ class Past:
         self.before = Before() if SELECTIONS[settings.selection].futures else None
         followed = SELECTIONS[settings.selection].course or (settings.remask != NONE and REMASKINGS[settings.remask].course)
         self.course = Course() if followed else None
+        self.follows_logits = self.in_engine or self.credit is not None
         self.memories = [memory for memory in (self.credit, steady, self.before, self.course) if memory]
 
     def tell(self, slots: np.ndarray, seen: Observation) -> Observation:

@@ -107,7 +107,7 @@ class Sight:
     slots: list[np.ndarray]  # per branch: its masked slots
     bounds: list[int]  # where each branch's slots begin among all, and their number
     own: int  # how many of these were asked about
-    answers: np.ndarray  # [all slots] which of the own answers is about it; `own` is the remembered one
+    answers: np.ndarray  # [all slots] which of the own answers is about it; `own` is the boundary prediction
     judges: Judges | None = None
     order: np.ndarray | None = None  # with judges: the window's queries among those of slots, then those of judges
     told: Observation | None = None  # what the judges said, once they were asked
@@ -117,23 +117,23 @@ class Sight:
         """Superposed tokens over all rows, padding not counted."""
         return 0 if self.window.copies is None else int((self.window.copies.kinds != PADDING).sum())
 
-    def split(self, seen: Observation, remembered: Observation | None) -> list[Observation]:
-        """One observation per branch, the remembered boundary prediction and what is the anchor's put in their places."""
+    def split(self, seen: Observation, boundary: Observation | None) -> list[Observation]:
+        """One observation per branch, the boundary prediction of earlier and what is the anchor's put in their places."""
         if self.judges:
             seen = seen.part(np.argsort(self.order))
             self.told = seen.part(slice(self.own, None))
-            return self.judges.futures(self.slots, self.parts(seen.part(slice(self.own)), remembered), self.told)
-        return self.parts(seen, remembered)
+            return self.judges.futures(self.slots, self.parts(seen.part(slice(self.own)), boundary), self.told)
+        return self.parts(seen, boundary)
 
     def opinion(self, row: int) -> tuple[np.ndarray, Observation]:
         """The written slots of a branch that were judged, and what was said of them."""
         about = (self.judges.rows == row) & ~np.isin(self.judges.slots, self.slots[row])
         return self.judges.slots[about], self.told.part(about)
 
-    def parts(self, seen: Observation, remembered: Observation | None) -> list[Observation]:
+    def parts(self, seen: Observation, boundary: Observation | None) -> list[Observation]:
         """Of the masked slots alone."""
         if self.own < len(self.answers):
-            known = Observation.join((seen, remembered)) if self.own in self.answers else seen
+            known = Observation.join((seen, boundary)) if self.own in self.answers else seen
             seen = known.part(self.answers)
         return [seen.part(slice(low, high)) for low, high in zip(self.bounds, self.bounds[1:])]
 
@@ -141,12 +141,17 @@ class Sight:
 PER_QUERY = ("uniforms", "credit_tokens", "credit", "targets")  # fields of a window that have a row per query, or are None
 
 
-def look(branches: Sequence[Branch], settings: DecodeSettings, past: Past, *, shifted: bool, round_index: int) -> Sight:
-    """Lay out one forward. All branches share the committed prefix and the span that is to be committed."""
+def look(
+    branches: Sequence[Branch], settings: DecodeSettings, past: Past, boundary: Observation | None, *, shifted: bool, round_index: int
+) -> Sight:
+    """Lay out one forward. All branches share the committed prefix and the span that is to be committed.
+
+    boundary: the prediction of the first slot behind the cache, from the round that a shifted model's row before it was last
+    read in; None where that slot was not masked then.
+    """
     first = branches[0].canvas
-    boundary = first.committed > 0 and shifted  # the row before the window predicts its first slot
-    # under block-causal attention that row sees nothing of the window, so the remembered prediction is exact
-    refresh = boundary and settings.refresh_boundary and settings.attention == "full"
+    outside = first.committed > 0 and shifted  # the row before the window predicts its first slot
+    refresh = outside and (predicts_anew(settings, past) or (boundary is None and open_at(branches, first.committed)))
     start = first.committed - refresh
     opened = ends = np.array([branch.canvas.end for branch in branches])
     if settings.suffix != NONE:  # masks of unopened blocks are seen, but not asked about
@@ -160,7 +165,7 @@ def look(branches: Sequence[Branch], settings: DecodeSettings, past: Past, *, sh
     masked[:, : first.closing - start] = False  # a prompt may hold the mask id
     rows, slots = np.nonzero(masked)
     slots += start
-    fresh, whose = answers(branches, rows, slots, settings, first.committed + (boundary and not refresh))
+    fresh, whose = answers(branches, rows, slots, settings, first.committed + (outside and not refresh))
     bounds = np.searchsorted(rows, np.arange(len(branches) + 1)).tolist()
     apart = [slots[low:high] for low, high in zip(bounds, bounds[1:])]
     copies, judges = judging(branches, apart, settings, past, start, width, shifted=shifted)
@@ -178,6 +183,20 @@ def look(branches: Sequence[Branch], settings: DecodeSettings, past: Past, *, sh
         thin=settings.reach == "masks",
     )  # fmt: skip
     return Sight(window, apart, bounds, len(fresh), whose, judges, asked.order)
+
+
+def predicts_anew(settings: DecodeSettings, past: Past) -> bool:
+    """Whether the boundary prediction changes from round to round.
+
+    Under block-causal attention its row sees nothing of the window, so that it stays exact; unless a rule compares it with the
+    round before, or adds credit to it.
+    """
+    return settings.refresh_boundary if settings.attention == "full" else past.follows_logits
+
+
+def open_at(branches: Sequence[Branch], slot: int) -> bool:
+    """Whether `slot` is an open mask of any branch; it may be one again, where a rule takes tokens back."""
+    return any(slot < branch.canvas.end and branch.canvas.tokens[slot] == branch.canvas.mask_id for branch in branches)
 
 
 def ask(rows: np.ndarray, wanted: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:

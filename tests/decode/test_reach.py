@@ -33,7 +33,7 @@ def round_of(settings):
     second.decide(7, 14)
     second.opened = 3
     branches = [Branch(first, Tried(3, 13, 0.8, -0.2)), Branch(second, Tried(7, 14, 0.7, -0.4)), Branch(anchor)]
-    return look(branches, settings, Past(14, settings), shifted=False, round_index=1)
+    return look(branches, settings, Past(14, settings), None, shifted=False, round_index=1)
 
 
 def test_a_branch_is_asked_about_its_block_and_takes_the_rest_from_the_anchor():
