@@ -18,7 +18,7 @@ def check_combination(chosen: DecodeSettings) -> None:
     if chosen.branching == "draft":
         if chosen.temperature:
             raise SettingsError(f"Drafts are verified against the best tokens, so they take temperature 0, not {chosen.temperature:g}.")
-        if "divergences" in SELECTIONS[chosen.selection].columns:
+        if "divergences" in SELECTIONS[chosen.selection].columns or SELECTIONS[chosen.selection].course:
             raise SettingsError(f"Drafts need a rule that judges every branch; selection {chosen.selection} knows the winner's past alone.")
     if chosen.reach != "window":
         if chosen.branching not in ("lookahead", "adaptive"):

@@ -38,7 +38,8 @@ class DecodeSettings:
     - stop_at_end_of_turn: a chat model ends its answer by an end-of-turn token; the official code knows the end-of-text only.
     - allow_mask_token: the official code may predict the mask id, which commits nothing and can loop for ever.
     - refresh_boundary: predict the first slot behind the cache anew in every round. The official code keeps the
-      prediction made when the cache last grew, blind to everything written since (shifted models, full attention).
+      prediction made when the cache last grew, blind to everything written since (shifted models, full attention); with
+      selection klass or credit, which follow a slot's logits from round to round, it is predicted anew all the same.
     - duplicate_anchor: where no mask is left to look ahead at, the official code runs the anchor twice.
     - round_down: the official code drops the slots that do not fill a whole block; we refuse such a length.
     """

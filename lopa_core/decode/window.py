@@ -191,7 +191,7 @@ def predicts_anew(settings: DecodeSettings, past: Past) -> bool:
     Under block-causal attention its row sees nothing of the window, so that it stays exact; unless a rule compares it with the
     round before, or adds credit to it.
     """
-    return settings.refresh_boundary if settings.attention == "full" else past.follows_logits
+    return past.follows_logits or (settings.refresh_boundary and settings.attention == "full")
 
 
 def open_at(branches: Sequence[Branch], slot: int) -> bool:

@@ -5,11 +5,9 @@ from dataclasses import replace
 import pytest
 
 from lopa_core.decode.settings import DecodeSettings
-from lopa_core.runtime.local import LocalEngine
 
-from ..helpers.decoding import run
 from ..helpers.models import conformance_network
-from .reference import decode_slowly
+from .reference import compare, decode_slowly
 
 PROMPTS = ([165, 485, 77, 202, 333, 24, 37], [9], [440, 12, 12, 301, 77, 5, 128, 256, 33, 18, 400, 7])
 
@@ -47,23 +45,6 @@ CASES = [
 ]
 
 
-def compare(model, prompt, settings):
-    """Run both loops, check that they agree in everything a round says; returns the answer."""
-    network = conformance_network(model)
-    rounds, outcome = run(prompt, LocalEngine(network), settings)
-    answer, slow = decode_slowly(network, prompt, settings)
-    for fast, expected in zip(rounds, slow):
-        assert (fast.slots[fast.filled] - len(prompt)).tolist() == expected["filled"]
-        assert fast.winner == expected["winner"]
-        assert [branch.masks_left for branch in fast.branches] == expected["masks_left"]
-        assert [branch.score for branch in fast.branches] == pytest.approx(expected["scores"], abs=1e-5)
-        tried = [branch.tried and (branch.tried.slot - len(prompt), branch.tried.token) for branch in fast.branches]
-        assert tried == [each and each[:2] for each in expected["tried"]]
-    assert list(outcome.tokens) == answer
-    assert len(rounds) == len(slow)
-    return answer
-
-
 def name(changes):
     return ", ".join(f"{key}={value}" for key, value in changes.items()) or "plain"
 
@@ -71,7 +52,7 @@ def name(changes):
 @pytest.mark.parametrize("model", ["dream-a", "llada-a"])
 @pytest.mark.parametrize("changes", CASES, ids=name)
 def test_fast_loop_equals_the_slow_one(model, changes):
-    compare(model, PROMPTS[CASES.index(changes) % 3], DecodeSettings(**SMALL | changes))
+    compare(conformance_network(model), PROMPTS[CASES.index(changes) % 3], DecodeSettings(**SMALL | changes))
 
 
 @pytest.mark.parametrize("stop", [True, False])
@@ -80,8 +61,9 @@ def test_fast_loop_equals_the_slow_one(model, changes):
 @pytest.mark.parametrize("where", [3, 17, 30])
 def test_end_of_text_that_really_comes(model, stop, lookahead, where):
     settings = DecodeSettings(**SMALL | {"lookahead": lookahead, "stop_at_eos": stop})
-    plain, _ = decode_slowly(conformance_network(model), PROMPTS[0], settings)
-    answer = compare(model, PROMPTS[0], replace(settings, eos_token_id=plain[where]))
+    network = conformance_network(model)
+    plain, *_ = decode_slowly(network, PROMPTS[0], settings)
+    answer, _ = compare(network, PROMPTS[0], replace(settings, eos_token_id=plain[where]))
     assert plain[where] in answer
 
 
@@ -89,13 +71,14 @@ def test_end_of_text_that_really_comes(model, stop, lookahead, where):
 @pytest.mark.parametrize("lookahead", [0, 3])
 def test_official_choices_equal_the_slow_loop_too(model, lookahead):
     settings = DecodeSettings(**SMALL | {"max_new_tokens": 45, "round_down": True, "lookahead": lookahead}).reference()
-    assert len(compare(model, PROMPTS[1], settings)) == 40
+    answer, _ = compare(conformance_network(model), PROMPTS[1], settings)
+    assert len(answer) == 40
 
 
 def test_official_choices_run_the_anchor_twice_where_nothing_is_left_to_try():
     settings = DecodeSettings(**SMALL | {"tau_conf": 0.0, "tau_add": 1.0, "lookahead": 3})
     network = conformance_network("dream-a")
     for chosen, twice in ((settings, False), (settings.reference(), True)):
-        compare("dream-a", PROMPTS[0], chosen)
-        kinds = [[each is None for each in round_["tried"]] for round_ in decode_slowly(network, PROMPTS[0], chosen)[1]]
+        _, rounds = compare(network, PROMPTS[0], chosen)
+        kinds = [[not tokens for tokens in round_["tried"]] for round_ in rounds]
         assert ([True, True] in kinds) == twice

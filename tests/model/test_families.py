@@ -80,7 +80,7 @@ def test_decoding_is_that_of_a_slow_loop_over_transformers_own_model(name, tmp_p
     assert network.config.family == name and network.config.mask_id == MASK
     chosen = settings("block_causal")
     rounds, outcome = run(PROMPT, LocalEngine(network), chosen)
-    answer, slow = decode_slowly(Theirs(model, network.config), PROMPT, chosen)
+    answer, slow, _ = decode_slowly(Theirs(model, network.config), PROMPT, chosen)
     assert list(outcome.tokens) == answer and MASK not in answer
     assert [each.winner for each in rounds] == [each["winner"] for each in slow]
     assert any(each.winner < len(each.branches) - 1 for each in rounds)  # a lookahead branch has won

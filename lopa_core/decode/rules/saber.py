@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from ..observation import Observation
     from ..settings import DecodeSettings
 
+NOISE = 1e-4  # rounding is no fall: it differs from device to device, and a slot whose context stayed the same must not be taken back
+
 
 def saber(canvas: Canvas, slots: np.ndarray, seen: Observation, settings: DecodeSettings) -> np.ndarray:
     """Masks more probable than the mean of all tokens when they were written; at least saber_least of them."""
@@ -29,7 +31,7 @@ def fallen(slots: np.ndarray, seen: Observation, filled: int, settings: DecodeSe
     """
     count = min(max(settings.saber_least // 2, -(-filled // 8)), filled - 1)
     order = np.argsort(-seen.falls, kind="stable")[: max(count, 0)]
-    return slots[order[seen.falls[order] > 0]]
+    return slots[order[seen.falls[order] > NOISE]]
 
 
 class Course:
