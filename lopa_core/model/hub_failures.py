@@ -45,7 +45,7 @@ def sentence(error: Exception, repository: str, revision: str | None) -> str:
     match error:
         case ProxyError():
             return (
-                f"{repository} cannot be loaded: the environment's proxy cannot be used ({first_line(error)}). Set HTTPS_PROXY and "
+                f"{repository} cannot be loaded because the environment's proxy cannot be used ({first_line(error)}): set HTTPS_PROXY and "
                 "ALL_PROXY to an http:// one (a socks5:// one takes pip install socksio), unset them, or give a folder."
             )
         case GatedRepoError():

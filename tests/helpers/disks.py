@@ -28,7 +28,7 @@ class Disk:
             resource.setrlimit(resource.RLIMIT_FSIZE, (max(left, 8), self.limits[1]))
             return
         room = os.statvfs(self.folder)
-        with open(self.folder / "filler", "wb", buffering=0) as file:
+        with open(self.folder / "filler", "ab", buffering=0) as file:
             file.write(bytes(room.f_bavail * room.f_frsize - left))
 
     def make_room(self) -> None:
