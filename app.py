@@ -13,6 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from lopa_core.io.console import print_anything
+
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"  # read when gradio is imported
 
 PATIENCE = 2.0  # seconds a model may take before the page goes ahead without it
@@ -20,6 +22,7 @@ PORTS = range(7860, 7960)  # tried in turn where no port is asked for
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    print_anything()
     args = parse(argv)
     for name in ("GRADIO_SERVER_NAME", "GRADIO_SERVER_PORT"):
         os.environ.pop(name, None)  # the flags hold them; Gradio would read them once more and stumble over a wrong one
@@ -35,7 +38,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     from lopa_core.model.errors import ModelError
     from lopa_core.model.presets import DEFAULT
     from lopa_core.model.source import read_source
-    from lopa_core.page.layout import build
+    from lopa_core.page.proxies import hidden
+
+    with hidden():  # Gradio comes with it
+        from lopa_core.page.layout import build
     from lopa_core.page.shelf import Shelf
     from lopa_core.runtime.opening import Opening, Place
     from lopa_core.runtime.session import open_model

@@ -10,6 +10,8 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
+from .io.console import abandon, flush, print_anything
+
 COMMANDS = {
     "decode": "one prompt through one decoder",
     "compare": "one prompt through several decoders, side by side",
@@ -34,6 +36,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    print_anything()
     argv = list(sys.argv[1:] if argv is None else argv)
     parser = Parser(prog="python -m lopa_core", description="Decoders for diffusion language models: baseline and LoPA, side by side.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -51,6 +54,7 @@ def run(name: str, argv: Sequence[str]) -> int:
     from .bench.files import ReportError
     from .decode.settings import SettingsError
     from .evaluation.errors import EvaluationError
+    from .io.writing import WriteError
     from .model.errors import ModelError
     from .trace.files import TraceError
 
@@ -60,8 +64,10 @@ def run(name: str, argv: Sequence[str]) -> int:
     parser = Parser(prog=f"python -m lopa_core {name}", description=f"{COMMANDS[name].capitalize()}.")
     command.configure(parser)
     try:
-        return command.run(parser.parse_args(argv))
-    except (EvaluationError, ModelError, ReportError, SettingsError, TraceError) as error:
+        code = command.run(parser.parse_args(argv))
+        flush()
+        return code
+    except (EvaluationError, ModelError, ReportError, SettingsError, TraceError, WriteError) as error:
         print(f"lopa_core: {error}", file=sys.stderr)
         return 2
     except (MemoryError, RuntimeError) as error:
@@ -70,9 +76,11 @@ def run(name: str, argv: Sequence[str]) -> int:
         print("lopa_core: There is too little memory: take a smaller --lookahead, or --dtype bfloat16.", file=sys.stderr)
         return 2
     except BrokenPipeError:
+        abandon()
         return 0  # the reader, such as head, has seen enough
     except OSError as error:
-        print(f"lopa_core: {error.filename or 'a file'}: {error.strerror}.", file=sys.stderr)
+        print(f"lopa_core: {error.filename or 'a file or standard output'}: {error.strerror}.", file=sys.stderr)
+        abandon()
         return 2
     except KeyboardInterrupt:
         return 130

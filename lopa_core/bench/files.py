@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
+
+from ..io.writing import write_text
 
 
 class ReportError(ValueError):
@@ -15,7 +16,7 @@ class ReportError(ValueError):
 def load(path: Path, kind: str, version: int, make: str) -> dict[str, Any]:
     """The JSON object in a file that says it is a `kind` of this version. make: the command that makes one. Raises ReportError."""
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
+        told = json.loads(path.read_bytes())
     except FileNotFoundError:
         raise ReportError(f"There is no {path.name}: make it with {make}.") from None
     except (OSError, ValueError, RecursionError) as error:
@@ -26,13 +27,8 @@ def load(path: Path, kind: str, version: int, make: str) -> dict[str, Any]:
 
 
 def save(told: dict[str, Any], path: Path) -> None:
-    """Whole or not at all: whoever is interrupted keeps the file from before."""
-    beside = path.with_name(f"{path.name}.part")
-    try:
-        beside.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
+    """Whole or not at all: whoever is interrupted keeps the file from before. Raises WriteError."""
+    write_text(path, json.dumps(told, indent=1) + "\n")
 
 
 def number(value: Any, low: float = 0.0, high: float = 1e12) -> bool:

@@ -51,7 +51,7 @@ _CASES = TypeAdapter(list[Case])
 def read_cases(path: str | Path) -> list[Case]:
     """The cases of a file {"cases": [...]}; raises ModelError if it is not one."""
     try:
-        return _CASES.validate_python(json.loads(Path(path).read_text(encoding="utf-8"))["cases"])
+        return _CASES.validate_python(json.loads(Path(path).read_bytes())["cases"])
     except OSError as error:
         raise ModelError(f"{path} cannot be read: {error.strerror}.") from None
     except ValidationError as error:

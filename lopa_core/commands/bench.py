@@ -10,12 +10,14 @@ from tqdm import tqdm
 
 from ..bench import accuracy, files, report
 from ..decode.settings import SettingsError
+from ..io.writing import check_writable
 from ..model.errors import ModelError
 from ..runtime.session import Model
 from ..tasks.problem import Problem
 from ..tasks.registry import TASKS
 from . import options
 from .compare import add_decoders, read_decoders
+from .output import deliver
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -49,6 +51,7 @@ def read_problems(args: argparse.Namespace, model: Model) -> list[Problem]:
 
 def run(args: argparse.Namespace) -> int:
     check_limit(args)
+    check_writable(args.out)
     source = options.read_model_name(args)
     settings = options.read_settings(args, source)
     lanes = read_decoders(args, settings)
@@ -57,12 +60,10 @@ def run(args: argparse.Namespace) -> int:
     with tqdm(total=len(held_out) * len(lanes), unit="decode", dynamic_ncols=True) as bar:
         results = accuracy.run(model, held_out, lanes, bar.update)
     told = report.report(args.task, model.name, model.hardware, settings, args.problem_seed, results)
-    if args.out:
-        files.save(told, args.out)
-    if args.json:
-        print(json.dumps(told))
-    else:
-        show(told["results"], model.hardware)
+    deliver(
+        lambda: print(json.dumps(told)) if args.json else show(told["results"], model.hardware),
+        (args.out, lambda file: files.save(told, file)),
+    )
     return 0
 
 

@@ -8,7 +8,8 @@ import json
 from ..decode.decoders import DECODERS
 from ..decode.settings import DecodeSettings, SettingsError
 from . import options
-from .decode import add_files, race, result, write_files
+from .decode import add_files, answer, check_files, race, result, saves
+from .output import deliver
 
 ALL = "all"
 
@@ -41,23 +42,22 @@ def read_decoders(args: argparse.Namespace, settings: DecodeSettings) -> dict[st
 
 
 def run(args: argparse.Namespace) -> int:
+    check_files(args)
     source = options.read_model_name(args)
     lanes = read_decoders(args, options.read_settings(args, source))
     model = options.read_model(args, source)
     text, prompt = options.read_prompt(args, model)
     traces = race(model, text, prompt, lanes)
-    write_files(args, traces)
     rows = [{"decoder": trace.decoder} | result(trace) for trace in traces]
-    if args.json:
-        print(json.dumps({"prompt": text, "model": model.name, "hardware": model.hardware, "results": rows}))
-    else:
-        show(rows)
+    told = {"prompt": text, "model": model.name, "hardware": model.hardware, "results": rows}
+    answers = [answer(trace, model) for trace in traces]
+    deliver(lambda: print(json.dumps(told)) if args.json else show(rows, answers), *saves(args, traces))
     return 0
 
 
-def show(rows: list[dict]) -> None:
-    for row in rows:
-        print(f"{row['decoder']}: {row['text'].strip() or ' '.join(map(str, row['ids']))}\n")
+def show(rows: list[dict], answers: list[str]) -> None:
+    for row, text in zip(rows, answers):
+        print(f"{row['decoder']}: {text}\n")
     print(f"{'decoder':<12}{'tokens':>8}{'passes':>8}{'branches':>10}{'TPF':>7}{'seconds':>9}{'tokens/s':>10}")
     for row in rows:
         print(

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ..decode.decoders import DECODERS
 from ..decode.settings import DecodeSettings
+from ..io.writing import check_writable, write_text
 from ..runtime.session import Model
 from ..tasks.examples import known
 from ..trace.files import save
 from ..trace.metrics import measure
 from ..trace.trace import Trace
 from . import options
+from .output import deliver
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -27,19 +29,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    check_files(args)
     source = options.read_model_name(args)
     settings = options.read_settings(args, source).decoder(args.decoder)
     model = options.read_model(args, source)
     text, prompt = options.read_prompt(args, model)
     (trace,) = traces = race(model, text, prompt, {args.decoder: settings})
-    write_files(args, traces)
-    if args.json:
-        print(json.dumps(result(trace)))
-        return 0
-    numbers = measure(trace)
-    print(trace.text.strip() if model.tokenizer else " ".join(map(str, trace.ids)))
-    print(f"\n{numbers.tokens} tokens in {numbers.rounds} forward passes ({numbers.tpf:.2f} per pass), {numbers.branch_forwards} rows")
+    deliver(lambda: print(json.dumps(result(trace))) if args.json else show(trace, model), *saves(args, traces))
     return 0
+
+
+def show(trace: Trace, model: Model) -> None:
+    numbers = measure(trace)
+    print(answer(trace, model))
+    print(f"\n{numbers.tokens} tokens in {numbers.rounds} forward passes ({numbers.tpf:.2f} per pass), {numbers.branch_forwards} rows")
+
+
+def answer(trace: Trace, model: Model) -> str:
+    """What was written, as text, which may be empty; as ids where the model has no tokenizer."""
+    return trace.text.strip() if model.tokenizer else " ".join(map(str, trace.ids))
 
 
 def race(model: Model, text: str, prompt: list[int], lanes: dict[str, DecodeSettings]) -> list[Trace]:
@@ -51,7 +59,7 @@ def race(model: Model, text: str, prompt: list[int], lanes: dict[str, DecodeSett
 
 
 def add_files(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--trace", metavar="FILE", help="save every round as JSON")
+    parser.add_argument("--trace", type=Path, metavar="FILE", help="save every round as JSON")
     add_html(parser)
 
 
@@ -59,19 +67,21 @@ def add_html(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--html", type=Path, metavar="FILE", help="save a replay: a page that opens by itself, without a network")
 
 
-def write_files(args: argparse.Namespace, traces: Sequence[Trace]) -> None:
-    if args.trace:
-        save(traces, args.trace)
-    write_html(args.html, traces)
+def check_files(args: argparse.Namespace) -> None:
+    """Raise WriteError for one that could not be written; to be asked before a model is loaded for nothing."""
+    check_writable(args.trace, args.html)
 
 
-def write_html(file: Path | None, traces: Sequence[Trace]) -> None:
-    if file:
-        from ..view.replay import replay_html  # only here: it brings plotly along
-        from ..view.state import loaded, recorded
+def saves(args: argparse.Namespace, traces: Sequence[Trace]) -> list[tuple[Path | None, Callable[[Path], None]]]:
+    """For `deliver`: the flags' files."""
+    return [(args.trace, lambda file: save(traces, file)), (args.html, lambda file: write_html(file, traces))]
 
-        state = loaded(recorded("replay", traces), traces, known(traces[0].prompt))
-        file.write_text(replay_html(state), encoding="utf-8")
+
+def write_html(file: Path, traces: Sequence[Trace]) -> None:
+    from ..view.replay import replay_html  # only here: it brings plotly along
+    from ..view.state import loaded, recorded
+
+    write_text(file, replay_html(loaded(recorded("replay", traces), traces, known(traces[0].prompt))))
 
 
 def result(trace: Trace) -> dict[str, object]:

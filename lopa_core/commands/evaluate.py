@@ -12,12 +12,14 @@ from ..evaluation.benchmarks import BENCHMARKS
 from ..evaluation.documents import read_documents
 from ..evaluation.errors import EvaluationError
 from ..evaluation.journal import Journal
-from ..evaluation.run import check, report, save
+from ..evaluation.run import check, companion, report, save, save_solutions
 from ..evaluation.run import run as evaluate
 from ..evaluation.sandbox import isolation
 from ..evaluation.writer import Writer
+from ..io.writing import check_writable
 from ..model.tokenizer import PROMPTS
 from . import options
+from .output import deliver
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -59,6 +61,8 @@ def run(args: argparse.Namespace) -> int:
         raise EvaluationError(f"--limit must be 1 or more, not {args.limit}.")
     if args.allow_code_execution:
         isolation()
+    samples, solutions = companion(args.out, ".samples.jsonl"), companion(args.out, ".solutions.jsonl")
+    check_writable(args.out, samples, solutions)
     source = options.read_model_name(args)
     source = replace(source, prompt=args.template or source.prompt)
     suiting = replace(source, settings={**source.settings, **benchmark.paper}) if args.paper else source
@@ -67,15 +71,16 @@ def run(args: argparse.Namespace) -> int:
     model = options.read_model(args, source)
     told = {"task": args.task, "model": model.name, "commit": model.commit, "decoder": args.decoder, "settings": asdict(settings)}
     told |= {"shots": shots, "template": source.prompt}
-    journal = Journal(args.out.with_suffix(".samples.jsonl"), told, resume=args.resume)
+    journal = Journal(samples, told, resume=args.resume)
     writer = Writer(model, args.decoder, settings, journal, in_flight=args.in_flight)
     scores = evaluate(benchmark, documents, writer, shots=shots, limit=args.limit, execute=args.allow_code_execution)
     told = report(benchmark, scores, writer, shots=shots)
-    save(told, scores, args.out)
-    if args.json:
-        print(json.dumps(told))
-    else:
-        show(benchmark.title, told)
+    deliver(
+        lambda: print(json.dumps(told)) if args.json else show(benchmark.title, told),
+        (samples, lambda _: journal.flush()),
+        (solutions, lambda file: save_solutions(scores, file)),
+        (args.out, lambda file: save(told, scores, file)),
+    )
     return 0
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import torch
 
 from ..decode.settings import DecodeSettings, SettingsError
+from ..io.reading import MARK, EncodingError, decode_text
 from ..model.errors import ModelError
 from ..model.hub_progress import console_bar
 from ..model.source import Source, read_source
@@ -114,16 +117,26 @@ def read_prompt(args: argparse.Namespace, model: Model) -> tuple[str, list[int]]
             return "", [int(part) for part in args.prompt_ids.split(",")]
         except ValueError:
             raise SettingsError(f"--prompt-ids takes whole numbers with commas between them, not {args.prompt_ids!r}.") from None
-    text = args.prompt if args.prompt is not None else read_text(args.prompt_file)
+    text = typed(args.prompt) if args.prompt is not None else read_text(args.prompt_file)
     return text.strip(), model.encode(text)
+
+
+def typed(text: str) -> str:
+    """The text of an argument, also of one in UTF-8 where the locale has another encoding, such as the ASCII of LANG=C."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:  # it holds bytes that are no characters of the locale
+        with suppress(UnicodeError):  # nor of UTF-8: the tokenizer says so
+            text = os.fsencode(text).decode("utf-8")
+    return text.removeprefix(MARK)
 
 
 def read_text(path: Path) -> str:
     try:
         if path.stat().st_size > LONGEST_PROMPT_FILE:
             raise SettingsError(f"{path} is larger than {LONGEST_PROMPT_FILE // 2**20} MB, which is no prompt.")
-        return path.read_text(encoding="utf-8")
+        return decode_text(path.read_bytes())
     except OSError as error:
         raise SettingsError(f"{path} cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise SettingsError(f"{path} is not text in UTF-8.") from None
+    except EncodingError as error:
+        raise SettingsError(f"{path} {error}.") from None

@@ -9,6 +9,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from ..decode.settings import DecodeSettings
+from ..io.writing import check_writable, make_folder
 from ..runtime.session import Model
 from ..tasks.examples import EXAMPLES
 from ..trace.files import save
@@ -41,10 +42,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    files = {name: args.out / f"{name}.json" for name in args.only or RUNS}
+    make_folder(args.out)
+    check_writable(*files.values())
     model = options.read_model(args, options.read_model_name(args))
-    args.out.mkdir(parents=True, exist_ok=True)
-    for name in tqdm(args.only or RUNS, unit="run", dynamic_ncols=True):
-        record(model, RUNS[name], args.out / f"{name}.json")
+    for name, file in tqdm(files.items(), unit="run", dynamic_ncols=True):
+        record(model, RUNS[name], file)
     return 0
 
 

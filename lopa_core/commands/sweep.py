@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,14 @@ from ..bench import files, sweep_file
 from ..bench.curves import curves
 from ..bench.sweep import DECODE, LOOKAHEADS, POINT, TAUS, Plan, Sweep
 from ..decode.settings import DecodeSettings, SettingsError
+from ..io.writing import WriteError, check_writable, write_text
 from ..view.replay import figures_html
 from ..view.scaling import about, scaling_figures, title
 from . import options
 from .bench import add_task, check_limit, read_problems
+from .output import deliver
 
+LOG = logging.getLogger(__name__)
 OVER = ("k", "tau", "both")
 
 
@@ -46,27 +50,29 @@ def run(args: argparse.Namespace) -> int:
     sweep = Sweep(plan, model, read_problems(args, model), task=args.task, seed=args.problem_seed, before=before)
     measure(sweep, args.out)
     told = sweep.report()
-    if args.out:
-        files.save(told, args.out)
-    if args.figure:
-        name = "LoPA's scaling curves"
-        args.figure.write_text(figures_html(name, f"{name}. {about(told)}", scaling_figures(curves(told))), encoding="utf-8")
-    if args.json:
-        print(json.dumps(told))
-    else:
-        show(told)
+    deliver(
+        lambda: print(json.dumps(told)) if args.json else show(told),
+        (args.out, lambda file: files.save(told, file)),
+        (args.figure, lambda file: write_figure(told, file)),
+    )
     return 0
 
 
+def write_figure(told: dict[str, Any], file: Path) -> None:
+    name = "LoPA's scaling curves"
+    write_text(file, figures_html(name, f"{name}. {about(told)}", scaling_figures(curves(told))))
+
+
 def read_before(args: argparse.Namespace) -> dict[str, Any] | None:
-    """The report to go on with, None where there is none yet. Raises SettingsError, ReportError; asked before a model is loaded."""
+    """The report to go on with, None where there is none yet; asked before a model is loaded.
+
+    Raises SettingsError, ReportError, WriteError.
+    """
     if args.resume and not args.out:
         raise SettingsError("--resume goes on with the report in --out, so give --out FILE as well.")
-    for path in (args.out, args.figure):
-        if path and (path.is_dir() or not path.absolute().parent.is_dir()):
-            raise SettingsError(f"{path} cannot be written: it has to be a file in a folder that is there.")
     if args.figure and args.figure.suffix.lower() not in (".html", ".htm"):
         raise SettingsError(f"--figure saves an HTML page, so take a name that ends in .html, not {args.figure.name}.")
+    check_writable(args.out, args.figure)
     return sweep_file.read(args.out) if args.resume and args.out.exists() else None
 
 
@@ -79,15 +85,25 @@ def read_plan(args: argparse.Namespace, base: DecodeSettings) -> Plan:
 
 
 def measure(sweep: Sweep, out: Path | None) -> None:
-    """Run it with a bar; the report is saved after every point, so that --resume loses one at most."""
+    """Run it with a bar; the report is saved after every point, so that --resume loses one at most.
+
+    One that cannot be saved now is told of, and the next point tries again: what was measured is still in memory.
+    """
     with tqdm(total=sweep.decodes_left, unit="decode", dynamic_ncols=True) as bar:
         for ended in sweep.run():
             if ended == DECODE:
                 bar.update()
             elif ended == POINT and out:
-                files.save(sweep.report(), out)
+                save_point(sweep, out)
             k, tau = sweep.current
             bar.set_postfix_str(f"k = {k}, tau_conf {tau:g}", refresh=False)
+
+
+def save_point(sweep: Sweep, out: Path) -> None:
+    try:
+        files.save(sweep.report(), out)
+    except WriteError as error:
+        LOG.warning("%s The sweep goes on; make room, and the next point is saved with all before it.", error)
 
 
 def show(told: dict[str, Any]) -> None:

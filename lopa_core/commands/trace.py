@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
+from ..io.writing import check_writable
 from ..trace.files import read
 from ..trace.metrics import measure
 from ..trace.trace import Trace
 from .decode import add_html, result, write_html
+from .output import deliver
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -20,19 +23,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    check_writable(args.html)
     traces = read(args.file)
-    write_html(args.html, traces)
-    if args.json:
-        print(json.dumps({"traces": [summary(trace) for trace in traces]}))
-        return 0
+    deliver(
+        lambda: print(json.dumps({"traces": [summary(trace) for trace in traces]})) if args.json else show(traces, args.rounds),
+        (args.html, lambda file: write_html(file, traces)),
+    )
+    return 0
+
+
+def show(traces: Sequence[Trace], rounds: bool) -> None:
     for trace in traces:
         numbers = measure(trace)
         print(f"{trace.decoder} on {trace.model}, {trace.hardware}, {trace.recorded}: {trace.reason}")
         print(f"  {numbers.tokens} tokens, {numbers.rounds} rounds, {numbers.branch_forwards} branch-forwards, TPF {numbers.tpf:.2f}")
         print(f"  {trace.text.strip()!r}")
-        if args.rounds:
+        if rounds:
             show_rounds(trace)
-    return 0
 
 
 def summary(trace: Trace) -> dict[str, object]:

@@ -8,6 +8,7 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
+from ..io.reading import MARK, EncodingError, decode_text
 from .benchmarks import Benchmark
 from .errors import EvaluationError, need
 
@@ -28,12 +29,13 @@ def from_file(path: Path) -> list[Any]:
     try:
         if path.stat().st_size > LARGEST_FILE:
             raise EvaluationError(f"{path.name} is larger than {LARGEST_FILE // 2**20} MB, which no benchmark is.")
-        lines = path.read_text(encoding="utf-8").split("\n")
+        lines = decode_text(path.read_bytes()).split("\n")
     except OSError as error:
         raise EvaluationError(f"{path} cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise EvaluationError(f"{path} is not text in UTF-8 (if it is packed, unpack it first).") from None
+    except EncodingError as error:
+        raise EvaluationError(f"{path} {error} (if it is packed, unpack it first).") from None
     try:
+        lines = [line.removeprefix(MARK) for line in lines]  # joined files have a mark in the middle
         return [json.loads(line) for line in lines if line.strip()]
     except (ValueError, RecursionError):
         raise EvaluationError(f"{path} is no file of JSON lines: give one question, a JSON object, a line.") from None

@@ -18,6 +18,7 @@ from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM
 from lm_eval.tasks import TaskManager
 
+from ..io.writing import write_text
 from .documents import Document
 from .errors import EvaluationError
 from .journal import Request
@@ -85,7 +86,7 @@ def run(names: tuple[str, str], documents: Sequence[Document], writer: Writer, s
 def describe(folder: Path, names: tuple[str, str], documents: Sequence[Document], shots: int) -> TaskManager:
     """The harness's task with our questions in the place of its own."""
     questions, description = folder / "questions.jsonl", folder / "task.yaml"
-    questions.write_text("".join(json.dumps(each) + "\n" for each in documents), encoding="utf-8")
+    write_text(questions, "".join(json.dumps(each) + "\n" for each in documents))
     base = Path(lm_eval.__file__).parent / "tasks" / names[0]
     includes = [path for path in sorted(base.glob("*.yaml")) if f"task: {names[1]}" in path.read_text(encoding="utf-8").split("\n")]
     if not includes:
@@ -95,7 +96,7 @@ def describe(folder: Path, names: tuple[str, str], documents: Sequence[Document]
     kept: dict[str, Any] = {"data_files": {"test": str(questions)}, "cache_dir": str(folder / "cache")}
     task = {"include": str(includes[0]), "task": names[1], "dataset_path": "json", "dataset_name": None, "dataset_kwargs": kept}
     task |= {"training_split": None, "test_split": "test", "num_fewshot": shots}
-    description.write_text(json.dumps(task), encoding="utf-8")  # JSON is YAML
+    write_text(description, json.dumps(task))  # JSON is YAML
     return TaskManager(include_path=folder, include_defaults=False)
 
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
+import os
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from ..io.writing import WriteError, append, write_text
 from ..trace.metrics import Metrics
 from .errors import EvaluationError
 
+LOG = logging.getLogger(__name__)
 FORMAT, VERSION = "lopa-samples", 1
 
 
@@ -38,16 +42,17 @@ class Answer:
 
 
 class Journal:
-    """A file of answers. told: what was run, as JSON data. Raises EvaluationError.
+    """A file of answers. told: what was run, as JSON data. Raises EvaluationError, WriteError.
 
     Without `resume` there must be no such file; with it, what is in there must be of the same run.
+    Answers that the disk does not take now stay in memory, and are tried again with the next one.
     """
 
     def __init__(self, path: Path, told: dict[str, Any], *, resume: bool = False) -> None:
-        self.path, self.known = path, {}
+        self.path, self.known, self.waiting = path, {}, ""
         head = {"format": FORMAT, "version": VERSION} | told
         if not path.exists():
-            path.write_text(json.dumps(head) + "\n", encoding="utf-8")
+            write_text(path, json.dumps(head) + "\n")
         elif resume:
             self.read(head)
         else:
@@ -63,7 +68,7 @@ class Journal:
         for number, row in enumerate(rows, start=2):
             self.known[row.get("key")] = self.answer(row, number)
         if len(whole) < len(data):
-            self.path.write_bytes(whole)
+            os.truncate(self.path, len(whole))
 
     def parse(self, line: bytes, number: int) -> dict[str, Any]:
         try:
@@ -98,6 +103,15 @@ class Journal:
 
     def add(self, request: Request, answer: Answer) -> None:
         row = {"key": request.key, "prompt": request.fingerprint, "text": answer.text, "metrics": asdict(answer.metrics)}
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(row) + "\n")
+        self.waiting += json.dumps(row) + "\n"
         self.known[request.key] = request.fingerprint, answer
+        try:
+            self.flush()
+        except WriteError as error:
+            LOG.warning("%s The evaluation goes on; make room, and the next answer is saved with all before it.", error)
+
+    def flush(self) -> None:
+        """Save the answers that are in memory alone. Raises WriteError."""
+        if self.waiting:
+            append(self.path, self.waiting)
+        self.waiting = ""

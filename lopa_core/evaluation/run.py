@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..bench.accuracy import interval
+from ..io.writing import write_text
 from ..trace.metrics import total
 from . import grade_school, programs
 from .benchmarks import Benchmark
@@ -73,9 +74,16 @@ def percent(verdicts: Sequence[bool]) -> dict[str, float]:
 
 
 def save(told: dict[str, Any], scores: Scores, path: Path) -> None:
-    """The report with a verdict per question, and beside it the programs, a JSON line each, as evalplus.evaluate reads them."""
-    whole = told | {"right": scores.right}
-    path.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
+    """The report with a verdict per question. Raises WriteError."""
+    write_text(path, json.dumps(told | {"right": scores.right}, indent=1) + "\n")
+
+
+def save_solutions(scores: Scores, path: Path) -> None:
+    """The programs, a JSON line each, as evalplus.evaluate reads them; no file where there are none. Raises WriteError."""
     if scores.solutions:
-        lines = "".join(json.dumps(each) + "\n" for each in scores.solutions)
-        path.with_suffix(".solutions.jsonl").write_text(lines, encoding="utf-8")
+        write_text(path, "".join(json.dumps(each) + "\n" for each in scores.solutions))
+
+
+def companion(report: Path, ending: str) -> Path:
+    """The file of this ending that goes with a report, such as gsm8k.samples.jsonl with gsm8k.json; a dot in its name ends nothing."""
+    return report.with_name((report.stem if report.suffix == ".json" else report.name) + ending)

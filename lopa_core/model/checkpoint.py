@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import torch
-from safetensors.torch import save_file
 from torch import Tensor
 
+from ..io.writing import make_folder, replacing, write_tensors
 from .encoder import load_encoder
 from .errors import ModelError, NoRoom
 from .family import ModelConfig, read_config
@@ -101,14 +101,17 @@ def room(folder: Path, config: ModelConfig, dtype: torch.dtype, device: torch.de
 
 
 def export(network: Transformer, folder: str | Path, config_json: dict, *, dtype: torch.dtype = torch.bfloat16) -> None:
-    """Write `network` in its family's own layout: config.json and model.safetensors (one file)."""
+    """Write `network` in its family's own layout: config.json and model.safetensors (one file). Raises WriteError."""
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     tensors: dict[str, Tensor] = {}
     shapes = file_shapes(network)
     for ours, theirs in parts(network.config).items():
         value = network.get_parameter(ours).detach().to("cpu", dtype)
         pieces = value.split([shapes[key][0] for key in theirs])
         tensors |= {key: piece.contiguous() for key, piece in zip(theirs, pieces)}
-    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
-    (folder / "config.json").write_text(json.dumps(config_json, indent=2) + "\n", encoding="utf-8")
+    with replacing(folder / "config.json") as config, config.open("w", encoding="utf-8") as out:  # both are new, or none
+        json.dump(config_json, out, indent=2)
+        out.write("\n")
+        out.flush()
+        write_tensors(folder / "model.safetensors", tensors, {"format": "pt"})

@@ -24,6 +24,10 @@ from huggingface_hub.utils import parse_ratelimit_headers
 FAILURES = (HTTPError, OSError, RuntimeError, ValueError)
 
 
+class ProxyError(RuntimeError):
+    """A proxy of the environment that cannot be used."""
+
+
 def broken_off(error: BaseException) -> bool:
     """Whether the connection failed, not the request: worth another try."""
     return isinstance(error, HTTPError) and not isinstance(error, HfHubHTTPError)
@@ -39,6 +43,11 @@ def sentence(error: Exception, repository: str, revision: str | None) -> str:
     """Why `repository` could not be had. error: one of FAILURES."""
     error, page = cause(error), f"{constants.ENDPOINT}/{repository}"
     match error:
+        case ProxyError():
+            return (
+                f"{repository} cannot be loaded because the environment's proxy cannot be used ({first_line(error)}): set HTTPS_PROXY and "
+                "ALL_PROXY to an http:// one (a socks5:// one takes pip install socksio), unset them, or give a folder."
+            )
         case GatedRepoError():
             account = " with the account of the token in use" if get_token() else ", then set HF_TOKEN to a token of your account"
             return f"{repository} is gated: accept its licence at {page}{account}."

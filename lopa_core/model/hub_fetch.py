@@ -12,10 +12,11 @@ from pathlib import Path
 from huggingface_hub import HfApi, constants, hf_hub_download
 from huggingface_hub.errors import FileMetadataError, HTTPError
 from huggingface_hub.hf_api import RepoSibling
+from huggingface_hub.utils import get_session
 
 from .errors import ModelError
 from .family import read_config
-from .hub_failures import FAILURES, broken_off, first_line, sentence
+from .hub_failures import FAILURES, ProxyError, broken_off, first_line, sentence
 from .hub_progress import Meter, Progress
 from .size import in_words
 from .weights import read_index
@@ -57,6 +58,7 @@ ADAPTER = Kind(head="adapter_config.json", small=(), weights="adapter_model.safe
 
 def listing(repository: str, revision: str | None) -> tuple[str, dict[str, RepoSibling]]:
     """(commit, {name: file}) of a revision, in one request. Raises one of FAILURES."""
+    check_proxy()
     asked = {"revision": revision, "files_metadata": True, "timeout": constants.HF_HUB_DOWNLOAD_TIMEOUT}
     try:
         info = HfApi().model_info(repository, **asked)
@@ -67,6 +69,14 @@ def listing(repository: str, revision: str | None) -> tuple[str, dict[str, RepoS
     if not info.sha or info.siblings is None:
         raise FileMetadataError("its answer names no commit or no files")
     return info.sha, {file.rfilename: file for file in info.siblings}
+
+
+def check_proxy() -> None:
+    """Raise ProxyError where the environment names a proxy that the library cannot use."""
+    try:
+        get_session()
+    except Exception as error:  # no package for SOCKS, an unknown scheme, no URL: each is of another kind, and all of the proxy
+        raise ProxyError(first_line(error)) from error
 
 
 class Fetch:

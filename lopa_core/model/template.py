@@ -13,6 +13,7 @@ from jinja2.ext import Extension, loopcontrols
 from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from ..io.reading import EncodingError, decode_text
 from .errors import ModelError
 from .token_files import CONFIG, TokenizerFiles
 
@@ -81,11 +82,11 @@ def read_template(files: TokenizerFiles, arguments: Mapping[str, object]) -> Cha
 
 def read_text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return decode_text(path.read_bytes())
     except OSError as error:
         raise ModelError(f"{path} cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise ModelError(f"{path} is not text in UTF-8.") from None
+    except EncodingError as error:
+        raise ModelError(f"{path} {error}.") from None
 
 
 def default(path: Path, told: Any) -> Any:

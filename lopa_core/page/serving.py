@@ -53,15 +53,17 @@ def serve(
 def launch(page: gr.Blocks, host: str, ports: Sequence[int], auth: list[tuple[str, str]] | None, browser: bool) -> bool:
     """Launch `page` on the first of `ports` that can be had; whether there was one."""
     from .layout import look
+    from .proxies import avoided
 
     for port in ports:
         if not free(host, port):  # Gradio would wait five seconds for it
             continue
         try:
-            page.launch(
-                server_name=host, server_port=port, auth=auth, share=False, prevent_thread_lock=True, quiet=True, inbrowser=browser,
-                footer_links=["api"], run_history=False, ssr_mode=False, max_file_size="16mb", **look(),
-            )  # fmt: skip
+            with avoided(page):
+                page.launch(
+                    server_name=host, server_port=port, auth=auth, share=False, prevent_thread_lock=True, quiet=True, inbrowser=browser,
+                    footer_links=["api"], run_history=False, ssr_mode=False, max_file_size="16mb", **look(),
+                )  # fmt: skip
         except OSError as error:
             if error.errno is not None:  # a full disk, say; for a port that was taken meanwhile Gradio raises one without a number
                 raise

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from ..io.writing import write_text
 from .check import MOST_TRACES, TraceError, check
 from .trace import Trace
 from .versions import VERSION, upgrade
@@ -62,7 +63,8 @@ def loads(text: str | bytes) -> tuple[Trace, ...]:
 
 
 def save(traces: Sequence[Trace], path: str | Path) -> None:
-    Path(path).write_text(dumps(traces), encoding="utf-8")
+    """Whole or not at all. Raises WriteError."""
+    write_text(path, dumps(traces))
 
 
 def read(path: str | Path) -> tuple[Trace, ...]:

@@ -17,6 +17,8 @@ import torch
 from tokenizers import Tokenizer
 from tqdm import tqdm
 
+from ..io.console import print_anything
+from ..io.writing import WriteError, append, make_folder, write_text
 from ..model.checkpoint import export
 from ..model.errors import ModelError
 from ..model.family import parse_config
@@ -31,10 +33,11 @@ SAVE_EVERY = 100
 
 def main() -> int:
     """Train as the flags say; bad flags and an interruption are told in a sentence."""
+    print_anything()
     args = parse(sys.argv[1:])
     try:
         return train(args)
-    except ModelError as error:
+    except (ModelError, WriteError) as error:
         print(error, file=sys.stderr)
         return 2
     except KeyboardInterrupt:
@@ -51,7 +54,7 @@ def train(args: argparse.Namespace) -> int:
     if started and not args.resume:
         print(f"{folder} holds a started training: give --resume to go on, or another --out.", file=sys.stderr)
         return 2
-    args.out.mkdir(parents=True, exist_ok=True)
+    make_folder(args.out)
     tokenizer = make_tokenizer(args)
     config = dream_config(args, tokenizer)
     network = Transformer(parse_config(config))
@@ -88,8 +91,7 @@ def run(trainer: Trainer, folder: Path, log: Path, total: int) -> None:
             bar.set_postfix_str(f"loss {smooth['loss']:.3f}, right results {smooth.get('results', 0):.2f}, {speed}")
             if trainer.step % SAVE_EVERY == 0 or trainer.step == total:
                 trainer.save(folder)
-                with log.open("a") as file:
-                    file.write(json.dumps({"step": trainer.step} | {k: round(v, 4) for k, v in smooth.items()}) + "\n")
+                append(log, json.dumps({"step": trainer.step} | {k: round(v, 4) for k, v in smooth.items()}) + "\n")
 
 
 def make_tokenizer(args: argparse.Namespace) -> Tokenizer:
@@ -98,9 +100,9 @@ def make_tokenizer(args: argparse.Namespace) -> Tokenizer:
     if path.exists():
         return Tokenizer.from_file(str(path))
     tokenizer = train_tokenizer(args.vocab, args.seed)
-    tokenizer.save(str(path))
     settings = {"eos_token": EOS, "pad_token": EOS, "mask_token": MASK, "chat_template": PROMPT_TEMPLATE}
-    (args.out / "tokenizer_config.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
+    write_text(args.out / "tokenizer_config.json", json.dumps(settings, indent=2) + "\n")
+    write_text(path, tokenizer.to_str(pretty=True))  # the last of the two: where it is, both are
     return tokenizer
 
 

@@ -14,10 +14,10 @@ from pathlib import Path
 import torch
 import torch.nn.functional as F
 from safetensors import safe_open
-from safetensors.torch import save_file
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
+from ..io.writing import make_folder, write_tensors
 from ..model.network import Transformer
 from .data import Stream
 from .mixture import DIFFUSION, WARM_START, Question, ask
@@ -96,16 +96,15 @@ class Trainer:
             self.average[name].lerp_(value, 1 - keep)
 
     def save(self, folder: Path) -> None:
-        """Write a checkpoint; the old one stays whole until the new one is complete."""
-        folder.mkdir(parents=True, exist_ok=True)
+        """Write a checkpoint; the old one stays whole until the new one is complete. Raises WriteError."""
+        make_folder(folder)
         tensors = {f"weights/{name}": value.detach() for name, value in self.network.named_parameters()}
         tensors |= {f"average/{name}": value for name, value in self.average.items()}
         for number, optimizer in enumerate(self.optimizers):
             for index, state in optimizer.state_dict()["state"].items():
                 tensors |= {f"optimizer/{number}/{index}/{key}": torch.as_tensor(value) for key, value in state.items()}
         note = {"step": str(self.step), "recipe": json.dumps(asdict(self.recipe))}
-        save_file({k: v.contiguous() for k, v in tensors.items()}, folder / "training.tmp", metadata=note)
-        (folder / "training.tmp").replace(folder / "training.safetensors")
+        write_tensors(folder / "training.safetensors", {k: v.contiguous() for k, v in tensors.items()}, note)
 
     def resume(self, folder: Path) -> None:
         """Continue from `save` at its step. The recipe may have changed in its rates and numbers of steps."""

@@ -7,6 +7,7 @@ import shutil
 
 import pytest
 from huggingface_hub import constants
+from huggingface_hub.utils import close_session
 
 from lopa_core.model import hub_fetch
 from lopa_core.model.errors import ModelError
@@ -212,3 +213,18 @@ def test_a_cache_that_cannot_be_written(hub, monkeypatch, tmp_path):
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "taken" / "cache"))
     sentence = told()
     assert f"org/dream cannot be kept in {tmp_path / 'taken' / 'cache'} (Not a directory): set HF_HOME to a folder" in sentence
+
+
+@pytest.mark.parametrize(
+    ("proxy", "words"), [("socks5://127.0.0.1:9", "socksio"), ("socks://127.0.0.1:9", "Unknown scheme"), (":port:", "Invalid port")]
+)
+def test_a_proxy_that_cannot_be_used(hub, monkeypatch, proxy, words):
+    find("org/dream")
+    for name in ("all_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, proxy)
+    close_session()  # the library makes its client once
+    try:
+        assert words in (sentence := told("org/other")) and "the environment's proxy cannot be used" in sentence
+        assert find("org/dream").id == "org/dream"  # the copy that is here
+    finally:
+        close_session()

@@ -1,0 +1,36 @@
+"""Standard output and standard error as they are: in any encoding, closed early by a reader, or on a full disk."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+
+
+def print_anything() -> None:
+    """Let both write characters that their encoding lacks, as backslash escapes. Once, at the start of a program."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def flush() -> None:
+    """Print what standard output still holds, while a failure can be told: after the last line of the program nothing can.
+
+    Raises OSError with its name, BrokenPipeError where the reader has left.
+    """
+    try:
+        if sys.stdout:  # None where it was closed from the start
+            sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, "standard output") from None
+
+
+def abandon() -> None:
+    """Drop what standard output still holds: nobody can take it, and Python would try again at the end of the process."""
+    if sys.stdout:
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, sys.stdout.fileno())
+        os.close(nothing)
