@@ -26,10 +26,14 @@ def load(path: Path, kind: str, version: int, make: str) -> dict[str, Any]:
 
 
 def save(told: dict[str, Any], path: Path) -> None:
+    write(json.dumps(told, indent=1) + "\n", path)
+
+
+def write(text: str, path: Path) -> None:
     """Whole or not at all: whoever is interrupted keeps the file from before."""
     beside = path.with_name(f"{path.name}.part")
     try:
-        beside.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+        beside.write_text(text, encoding="utf-8")
         os.replace(beside, path)
     finally:
         beside.unlink(missing_ok=True)
