@@ -1,12 +1,12 @@
 # make run: the page on http://127.0.0.1:7860.  make test: the tests, in WORKERS processes.  make check: the linter.
-# make bench-page: what the page costs, measured.
+# make bench-page: what the page costs.  make measure: every result of the documents that is missing or older than the code.
 PYTHON ?= python3
 VENV ?= .venv
 PORT ?=
 WORKERS ?= 2
 BIN = $(VENV)/bin
 
-.PHONY: run test check bench-page clean
+.PHONY: run test check bench-page measure clean
 
 run: $(VENV)/run.stamp
 	$(BIN)/python app.py $(if $(PORT),--port $(PORT)) --open
@@ -19,6 +19,9 @@ check: $(VENV)/dev.stamp
 
 bench-page: $(VENV)/dev.stamp
 	$(BIN)/python -m tests.page.bench
+
+measure: $(VENV)/dev.stamp
+	$(BIN)/python -m lopa_core measure --all --resume --render
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed: give one with PYTHON=/path/to/python3.12")'

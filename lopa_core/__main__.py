@@ -8,6 +8,8 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from importlib import import_module
+from types import ModuleType
 from typing import NoReturn
 
 from .io.console import abandon, flush, print_anything
@@ -23,6 +25,7 @@ COMMANDS = {
     "bench-rounds": "time per round against the number of branches",
     "bench-step": "one step on random weights against the device's roofline",
     "trace": "what a saved trace holds, and a page to replay it",
+    "measure": "the figures of the documents, measured anew and put into them",
     "record": "the page's gallery of recorded runs, anew",
     "verify": "check the decoders against a file of conformance cases",
 }
@@ -48,9 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def run(name: str, argv: Sequence[str]) -> int:
-    """Run one command; only its own module is imported, so that --help answers at once."""
-    from importlib import import_module
-
+    """Run one command."""
     from .bench.files import ReportError
     from .decode.settings import SettingsError
     from .evaluation.errors import EvaluationError
@@ -58,13 +59,9 @@ def run(name: str, argv: Sequence[str]) -> int:
     from .model.errors import ModelError
     from .trace.files import TraceError
 
-    if name == "bench" and "--sweep" in argv:  # the curves have flags of their own
-        name, argv = "sweep", [each for each in argv if each != "--sweep"]
-    command = import_module(f".commands.{name.replace('-', '_')}", __package__)
-    parser = Parser(prog=f"python -m lopa_core {name}", description=f"{COMMANDS[name].capitalize()}.")
-    command.configure(parser)
+    command, args = parse(name, argv)
     try:
-        code = command.run(parser.parse_args(argv))
+        code = command.run(args)
         flush()
         return code
     except (EvaluationError, ModelError, ReportError, SettingsError, TraceError, WriteError) as error:
@@ -84,6 +81,16 @@ def run(name: str, argv: Sequence[str]) -> int:
         return 2
     except KeyboardInterrupt:
         return 130
+
+
+def parse(name: str, argv: Sequence[str]) -> tuple[ModuleType, argparse.Namespace]:
+    """A command and its flags; only its own module is imported, so that --help answers at once."""
+    if name == "bench" and "--sweep" in argv:  # the curves have flags of their own
+        name, argv = "sweep", [each for each in argv if each != "--sweep"]
+    command = import_module(f".commands.{name.replace('-', '_')}", __package__)
+    parser = Parser(prog=f"python -m lopa_core {name}", description=f"{COMMANDS[name].capitalize()}.")
+    command.configure(parser)
+    return command, parser.parse_args(argv)
 
 
 if __name__ == "__main__":

@@ -135,3 +135,13 @@ def ratios(told: dict[str, dict[str, float]]) -> dict[str, Any]:
         "best_lopa": best,
         "best_lopa_to_baseline": speed[best] / speed[BASELINE] if best else None,
     }
+
+
+def in_words(ratios: dict[str, Any]) -> list[str]:
+    """Sentences of `ratios`."""
+    whole = f"{ratios['k7_window_to_plain_loop']:.2f} times where its branches reach over their whole window"
+    plain = f"{MOST} writes {ratios['k7_to_plain_loop']:.2f} times the tokens per second of the plain loop, {whole}."
+    if ratios["best_lopa"] is None:
+        return [f"No LoPA lies within a point of {BASELINE}'s accuracy.", plain]
+    times = f"{ratios['best_lopa_to_baseline']:.2f} times the tokens per second of {BASELINE}"
+    return [f"{ratios['best_lopa']} is the fastest LoPA within a point of {BASELINE}'s accuracy: {times}.", plain]

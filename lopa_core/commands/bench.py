@@ -9,6 +9,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from ..bench import accuracy, files, report
+from ..bench.tables import DECODERS, table
 from ..decode.settings import SettingsError
 from ..io.writing import check_writable
 from ..model.errors import ModelError
@@ -70,12 +71,5 @@ def run(args: argparse.Namespace) -> int:
 def show(rows: list[dict], hardware: str) -> None:
     """A Markdown table; counts per problem."""
     print(f"\n{rows[0]['problems']} held-out problems, {hardware}\n")
-    heads = ["decoder", "accuracy % (95 %)", "TPF", "rounds", "branch-forwards", "extra tokens", "seconds", "tokens/s"]
-    heads += [f"text of {rows[0]['decoder']}"]
-    print(f"| {' | '.join(heads)} |\n{'|---' * len(heads)}|")
-    for row in rows:
-        count = row["problems"]
-        accuracy = f"{row['accuracy']:.1f} ({row['accuracy_low']:.1f}-{row['accuracy_high']:.1f})"
-        rows_run = f"{row['rounds'] / count:.1f} | {row['branch_forwards'] / count:.1f} | {row['extra_tokens'] / count:.0f}"
-        speed = f"{row['seconds'] / count:.3f} | {row['tokens_per_second']:.0f} | {row['same_text'] / count:.0%}"
-        print(f"| {row['decoder']} | {accuracy} | {row['tpf']:.2f} | {rows_run} | {speed} |")
+    same = {f"text of {rows[0]['decoder']}": lambda row: f"{row['same_text'] / row['problems']:.0%}"}
+    print(table(DECODERS | same, rows))

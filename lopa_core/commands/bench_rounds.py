@@ -9,6 +9,7 @@ from dataclasses import asdict, replace
 import numpy as np
 
 from ..bench.rounds import RoundTime, time_rounds
+from ..bench.tables import ROUNDS, table
 from ..decode.settings import SettingsError
 from . import options
 
@@ -32,23 +33,14 @@ def run(args: argparse.Namespace) -> int:
     model = options.read_network(args, source)
     prompt = np.random.default_rng(settings.seed).integers(model.network.config.vocab_size, size=args.prompt_length).tolist()
     times = time_rounds(model.network, prompt, [replace(settings, lookahead=number) for number in numbers], args.repeats)
+    rows = [as_row(each, times[0]) for each in times]
     if args.json:
-        rows = [as_row(each, times[0]) for each in times]
         print(json.dumps({"model": model.name, "hardware": model.hardware, "results": rows}))
     else:
-        show(times, model.hardware)
+        print(f"{model.hardware}, milliseconds per round\n\n{table(ROUNDS, rows)}")
     return 0
 
 
 def as_row(time: RoundTime, first: RoundTime) -> dict[str, float]:
     derived = {"host": time.host, "outside_network_share": time.outside_network_share, "ratio": time.milliseconds / first.milliseconds}
     return asdict(time) | derived
-
-
-def show(times: list[RoundTime], hardware: str) -> None:
-    """A Markdown table, milliseconds per round."""
-    print(f"{hardware}\n\n| k | rounds | ms/round | ratio | network | observation | host | outside the network |")
-    print("|---|---|---|---|---|---|---|---|")
-    for each in times:
-        parts = f"{each.network:.2f} | {each.observation:.2f} | {each.host:.2f} | {100 * each.outside_network_share:.0f} %"
-        print(f"| {each.lookahead} | {each.rounds} | {each.milliseconds:.2f} | {each.milliseconds / times[0].milliseconds:.2f} | {parts} |")

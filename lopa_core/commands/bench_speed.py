@@ -11,6 +11,7 @@ import torch
 from tqdm import tqdm
 
 from ..bench import speed
+from ..bench.tables import LANES, NARROW, lanes, table
 from ..decode.settings import SettingsError
 from . import options
 from .bench import add_task, check_limit, read_problems
@@ -46,26 +47,15 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(about | told | {"ratios": speed.ratios(told)}))
     else:
-        show(about, told, speed.ratios(told))
+        show(about | told, speed.ratios(told))
     return 0
 
 
-def show(about: dict[str, Any], told: dict[str, dict[str, float]], ratios: dict[str, Any]) -> None:
+def show(about: dict[str, Any], ratios: dict[str, Any]) -> None:
     """A Markdown table; counts and seconds per problem."""
     count = about["problems"]
     print(f"\n{about['model']}, {about['dtype']}, {about['hardware']}; {count} held-out problems, median of {about['repeats']}\n")
-    narrow = "same_ids_as_fp32" in told[speed.BASELINE]
-    heads = "decoder | tokens/s | accuracy % | rounds | branch-forwards | ms per problem | ms per round | in the network"
-    heads += " | same ids as in fp32" * narrow
-    print(f"| {heads} |\n{'|---' * (heads.count('|') + 1)}|")
-    for name, lane in told.items():
-        counts = f"{lane['rounds'] / count:.1f} | {lane['branch_forwards'] / count:.1f} | {1000 * lane['seconds'] / count:.1f}"
-        costs = f"{counts} | {1000 / lane['rounds_per_second']:.2f} | {lane['share_in_network']:.0%}"
-        same = f" | {lane['same_ids_as_fp32']:.0f} %" if narrow else ""
-        print(f"| {name} | {lane['tokens_per_second']:.0f} | {lane['accuracy']:.1f} | {costs}{same} |")
-    whole = f"{ratios['k7_window_to_plain_loop']:.2f} where its branches reach over their whole window"
-    print(f"\n{speed.MOST} writes {ratios['k7_to_plain_loop']:.2f} times the tokens per second of the plain loop, {whole}.")
-    if ratios["best_lopa"]:
-        print(f"{ratios['best_lopa']}, the fastest within a point of k0's accuracy: {ratios['best_lopa_to_baseline']:.2f} times k0's.")
-    else:
-        print("No LoPA lies within a point of k0's accuracy.")
+    narrow = "same_ids_as_fp32" in about[speed.BASELINE]
+    print(table(NARROW if narrow else LANES, lanes(about)) + "\n")
+    for sentence in speed.in_words(ratios):
+        print(sentence)

@@ -8,6 +8,7 @@ import json
 import torch
 
 from ..bench.steps import SHAPES, Limits, StepTime, measure_limits, random_network, shape, time_steps
+from ..bench.tables import STEPS, table
 from ..decode.settings import SettingsError
 from ..runtime.device import describe, usable
 from . import options
@@ -36,14 +37,10 @@ def run(args: argparse.Namespace) -> int:
     dtype = getattr(torch, args.dtype) if args.dtype else torch.float32 if device.type == "cpu" else torch.bfloat16
     network = random_network(shape(args.shape, args.layers), device, dtype)
     limits = measure_limits(device, dtype)
-    steps = list(time_steps(network, rows, windows, args.prefix, args.repeats))
+    steps = [row(each, limits) for each in time_steps(network, rows, windows, args.prefix, args.repeats)]
     if args.json:
         told = {"bytes_per_second": limits.bytes_per_second, "flops": limits.flops}
-        print(
-            json.dumps(
-                {"shape": args.shape, "hardware": describe(device), "limits": told, "results": [row(each, limits) for each in steps]}
-            )
-        )
+        print(json.dumps({"shape": args.shape, "hardware": describe(device), "limits": told, "results": steps}))
     else:
         show(args.shape, describe(device), dtype, limits, steps)
     return 0
@@ -67,11 +64,7 @@ def row(step: StepTime, limits: Limits) -> dict[str, float]:
     }  # fmt: skip
 
 
-def show(name: str, hardware: str, dtype: torch.dtype, limits: Limits, steps: list[StepTime]) -> None:
+def show(name: str, hardware: str, dtype: torch.dtype, limits: Limits, steps: list[dict[str, float]]) -> None:
     kind = str(dtype).removeprefix("torch.")
     print(f"{name}, {kind}, {hardware}; reached here: {limits.bytes_per_second / 1e9:.0f} GB/s, {limits.flops / 1e12:.2f} TFLOP/s\n")
-    print("| rows | window | ms per step | roofline ms | ratio | GB/s | TFLOP/s | outside the network |\n|---|---|---|---|---|---|---|---|")
-    for step in steps:
-        told = row(step, limits)
-        rates = f"{told['bytes_per_second'] / 1e9:.0f} | {told['flops'] / 1e12:.2f} | {told['host_share']:.0%}"
-        print(f"| {step.rows} | {step.window} | {told['milliseconds']:.2f} | {told['floor']:.2f} | {told['ratio']:.2f} | {rates} |")
+    print(table(STEPS, steps))

@@ -13,6 +13,7 @@ from tqdm import tqdm
 from ..bench import files, sweep_file
 from ..bench.curves import curves
 from ..bench.sweep import DECODE, LOOKAHEADS, POINT, TAUS, Plan, Sweep
+from ..bench.tables import ACCURACY, DECODERS, some, table
 from ..decode.settings import DecodeSettings, SettingsError
 from ..io.writing import WriteError, check_writable, write_text
 from ..view.replay import figures_html
@@ -111,10 +112,5 @@ def show(told: dict[str, Any]) -> None:
     print(f"\n{about(told)}")
     for curve in curves(told):
         print(f"\n{title(curve)}: AUP {curve['aup']:.0f}\n")
-        print(f"| {curve['swept']} | accuracy % (95 %) | TPF | rounds | branch-forwards | seconds | tokens/s |\n{'|---' * 7}|")
-        for point in curve["points"]:
-            count = point["problems"]
-            accuracy = f"{point['accuracy']:.1f} ({point['accuracy_low']:.1f}-{point['accuracy_high']:.1f})"
-            rows_run = f"{point['rounds'] / count:.1f} | {point['branch_forwards'] / count:.1f}"
-            speed = f"{point['seconds'] / count:.3f} | {point['tokens_per_second']:.0f}"
-            print(f"| {point[curve['swept']]:g} | {accuracy} | {point['tpf']:.2f} | {rows_run} | {speed} |")
+        swept = {curve["swept"]: lambda point, name=curve["swept"]: f"{point[name]:g}"}
+        print(table(swept | some(DECODERS, ACCURACY, "TPF", "rounds", "branch-forwards", "seconds", "tokens/s"), curve["points"]))

@@ -1,4 +1,4 @@
-"""How much memory loading takes: `python -m tests.model.bench_loading`. Peak of a child process against the checkpoint's size."""
+"""How much memory loading takes: `python -m tests.model.bench_loading`. Peak of a child process against the checkpoint's size, as JSON."""
 
 from __future__ import annotations
 
@@ -31,9 +31,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         size = write_random(Path(folder), args.megabytes * 1e6, getattr(torch, args.dtype))
         peak, seconds = measure(Path(folder), args.wanted or args.dtype)
-    print(
-        f"{size / 1e6:.0f} MB in {SHARDS} shards: peak {peak / 1e6:.0f} MB above the start, {peak / size:.3f} of the size, {seconds:.2f} s"
-    )
+    told = {"megabytes": size / 1e6, "shards": SHARDS, "peak_megabytes": peak / 1e6, "ratio": peak / size, "seconds": seconds}
+    print(json.dumps({name: round(value, 3) for name, value in told.items()}))
 
 
 def write_random(folder: Path, size: float, dtype: torch.dtype) -> int:

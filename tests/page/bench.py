@@ -1,4 +1,4 @@
-"""What the page costs, measured: `make bench-page`. Nothing here is asserted; the numbers go into README.
+"""What the page costs, measured: `make bench-page`. Nothing here is asserted; `python -m lopa_core measure page` keeps the numbers.
 
 - replay: a trace of 512 tokens x 8 lookahead branches as a self-contained file, and how fast it scrubs in Chromium
 - streaming: the same run with a page attached and without, on the decode's own clock and on the wall's
