@@ -14,6 +14,7 @@ from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from .errors import ModelError
+from .files import read_text
 from .token_files import CONFIG, TokenizerFiles
 
 FILE, LEGACY = "chat_template.jinja", "chat_template.json"
@@ -77,15 +78,6 @@ def read_template(files: TokenizerFiles, arguments: Mapping[str, object]) -> Cha
             path = files.folder / name
             return ChatTemplate(path, default(path, told["chat_template"]), files.names, arguments)
     return None
-
-
-def read_text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ModelError(f"{path} cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise ModelError(f"{path} is not text in UTF-8.") from None
 
 
 def default(path: Path, told: Any) -> Any:
