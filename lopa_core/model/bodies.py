@@ -61,7 +61,8 @@ def llada(raw: Raw) -> Shape:
         "heads": heads, "kv_heads": raw.get("n_kv_heads") or heads, "head_dim": count(raw, "d_model") // heads,
         "rope_theta": rope_theta(raw), "norm_eps": positive(raw, "rms_norm_eps"),
         "qkv_bias": bool(raw.get("include_qkv_bias", False)), "tied": bool(raw.get("weight_tying", False)),
-        "max_positions": count(raw, "max_sequence_length"), "rope_fp32": switch({"rope_full_precision": True, **raw}, "rope_full_precision"),
+        "max_positions": count(raw, "max_sequence_length"),
+        "rope_fp32": switch({"rope_full_precision": True, **raw}, "rope_full_precision"),
     }  # fmt: skip
 
 

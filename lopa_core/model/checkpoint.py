@@ -56,10 +56,7 @@ def examined(folder: Path, config: ModelConfig, found: dict[str, Stored]) -> Mod
     embedding, head = (found.get(key) for key in tied_keys(config))
     apart = config.tied and embedding and head and {embedding.dtype, head.dtype} <= FLOATS.keys() and not same(embedding, head)
     if apart:
-        notices.append(
-            f"{folder.name}: config.json says that the head is tied to the embedding, but the weights hold another head: "
-            "it is used, as transformers does."
-        )
+        notices.append("config.json ties the head to the embedding, but the weights hold another head: it is used, as in transformers.")
     return replace(config, tied=config.tied and not apart, notices=tuple(notices))
 
 

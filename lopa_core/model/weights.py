@@ -64,8 +64,10 @@ def select(folder: Path) -> Selection:
     if not chosen:
         raise ModelError(nothing(folder, adapters, places))
     rest = [name for name in others if name not in chosen]
-    notices = [f"{folder.name}: {WHOLE if whole else INDEX} counts, as in transformers; {listed(rest)} beside it: not read."] if rest else []
-    notices += [f"{folder.name}: {listed(adapters)}, the weights of a LoRA adapter: left out; --adapter takes one."] if adapters else []
+    read = WHOLE if whole else f"what {INDEX} names"
+    notices = [f"As in transformers, {read} is read, and {listed(rest)} beside it not."] if rest else []
+    if adapters:
+        notices.append(f"{listed(adapters)} holds a LoRA adapter, no part of the model, and is left out: --adapter merges one.")
     return Selection(tuple(here[name] for name in chosen), places, tuple(notices))
 
 
