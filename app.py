@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     with hidden():  # Gradio comes with it
         from lopa_core.page.layout import build
     from lopa_core.page.shelf import Shelf
-    from lopa_core.runtime.opening import Opening, Place
+    from lopa_core.runtime.opening import Opening, Place, announce
     from lopa_core.runtime.session import open_model
     from lopa_core.runtime.zero import on_zero, open_zero
 
@@ -53,9 +53,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         connect=args.connect, secret=os.environ.get("LOPA_SECRET", ""),
     )  # fmt: skip
     try:
-        source = read_source(args.model, args.adapter)
+        source = read_source(args.model, args.adapter, shifted=args.shifted)
         if on_zero():  # its model has to be here before the page is launched, by this thread
-            shelf = Shelf(open_zero(source.fetch(), dtype=dtype), *([] if source.name == DEFAULT else [open_model(device="cpu")]))
+            model = open_zero(source.fetch(), dtype=dtype)
+            announce(model)
+            shelf = Shelf(model, *([] if source.name == DEFAULT else [open_model(device="cpu")]))
         else:
             opening = Opening(source, place)
             if opening.wait(PATIENCE) and opening.error:
@@ -145,6 +147,11 @@ def switch(text: str) -> bool:
     return text.lower() in ("1", "true", "yes", "on")
 
 
+def either(text: str) -> bool:
+    """As `switch`, of a flag that has a --no- as well: unset is neither."""
+    return switch(text)
+
+
 @dataclass(frozen=True)
 class Flag:
     """`--some-name` on the command line, LOPA_SOME_NAME (or a platform's name for it) in the environment."""
@@ -163,7 +170,9 @@ class Flag:
 
     def add_to(self, parser: argparse.ArgumentParser) -> None:
         how: dict[str, Any] = {"type": self.kind, "metavar": self.metavar}
-        if self.kind is switch:
+        if self.kind is either:
+            how = {"action": argparse.BooleanOptionalAction}
+        elif self.kind is switch:
             how = {"action": "store_const", "const": True}
         elif self.kind is account:
             how["action"] = "append"
@@ -185,6 +194,9 @@ FLAGS = (
         "the embedded model", metavar="NAME",
     ),
     Flag("adapter", str, "peft LoRA to merge into the model: folder or Hub id", "none, or the key's own", metavar="NAME"),
+    Flag(
+        "shifted", either, "whether row i of the logits predicts slot i + 1 (--no-shifted: slot i)", "as the checkpoint's family",
+    ),
     Flag("device", str, "cpu, cuda, cuda:1 ...", "a GPU if there is one", metavar="NAME"),
     Flag("dtype", precision, "float32 or bfloat16, of the network", "bfloat16 on a GPU; on a CPU float32 if that fits", metavar="TYPE"),
     Flag("threads", whole(1024), "processor threads of the network", "all", metavar="N"),

@@ -107,7 +107,8 @@ def as_loaded(model: LocalModel) -> Transformer:
     if not prepacked(model.network):
         return model.network
     checkpoint = model.source.fetch()
-    return load(checkpoint.folder, adapter=checkpoint.adapter, device=model.network.device, dtype=model.network.dtype)
+    same = {"shifted": model.config.shifted, "device": model.network.device, "dtype": model.network.dtype}
+    return load(checkpoint.folder, adapter=checkpoint.adapter, **same)
 
 
 def plainly(network: Transformer, prompt: list[int], settings: DecodeSettings) -> tuple[Sequence[int], Metrics]:
@@ -131,7 +132,8 @@ def ratios(told: dict[str, dict[str, float]]) -> dict[str, Any]:
     ]  # fmt: skip
     best = max(near, key=speed.get, default=None)
     return {
-        "k7_to_plain_loop": speed[MOST] / speed[PLAIN], "k7_window_to_plain_loop": speed[WHOLE] / speed[PLAIN],
+        "k7_to_plain_loop": speed[MOST] / speed[PLAIN],
+        "k7_window_to_plain_loop": speed[WHOLE] / speed[PLAIN],
         "best_lopa": best,
         "best_lopa_to_baseline": speed[best] / speed[BASELINE] if best else None,
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
@@ -28,6 +29,8 @@ def add_model(parser: argparse.ArgumentParser, *, spread: bool = True) -> None:
     group = parser.add_argument_group("model")
     group.add_argument("--model", metavar="NAME", help="folder, Hub id or key (see `models`; default: the embedded model)")
     group.add_argument("--adapter", metavar="NAME", help="peft LoRA to merge, folder or Hub id")
+    shifted = "whether row i of the logits predicts slot i + 1 (default: as the checkpoint's family)"
+    group.add_argument("--shifted", action=argparse.BooleanOptionalAction, default=None, help=shifted)
     group.add_argument("--device", help="cpu, cuda, cuda:1 ... (default: a GPU if there is one)")
     group.add_argument("--dtype", choices=DTYPES, help="default: bfloat16 on a GPU, float32 on a CPU if that fits")
     group.add_argument("--threads", type=int, default=0, help="CPU threads (default: torch's choice)")
@@ -71,8 +74,9 @@ def read_settings(args: argparse.Namespace, source: Source) -> DecodeSettings:
 
 
 def read_model_name(args: argparse.Namespace) -> Source:
-    """What --model and --adapter mean. Raises ModelError."""
-    return read_source(args.model, args.adapter)
+    """What --model and --adapter mean, with what the checkpoint's small files tell, before its weights are loaded. Raises ModelError."""
+    with console_bar() as progress:
+        return read_source(args.model, args.adapter, shifted=args.shifted).settle(progress)
 
 
 def read_model(args: argparse.Namespace, source: Source) -> Model:
@@ -80,15 +84,21 @@ def read_model(args: argparse.Namespace, source: Source) -> Model:
     if args.ranks is not None and args.ranks < 0:
         raise ModelError("--ranks must be 0 or more.")
     place = Place(ranks=args.ranks, tensor=args.tensor, device=args.device, dtype=read_dtype(args), threads=read_threads(args))
-    with console_bar() as progress:
-        return open_checkpoint(source, place, progress)
+    return opened(source, place)
 
 
 def read_network(args: argparse.Namespace, source: Source, dtype: torch.dtype | None = None) -> LocalModel:
     """The same in this process; `dtype` goes before the flag. Raises ModelError."""
-    place = Place(ranks=0, device=args.device, dtype=dtype or read_dtype(args), threads=read_threads(args))
+    return opened(source, Place(ranks=0, device=args.device, dtype=dtype or read_dtype(args), threads=read_threads(args)))
+
+
+def opened(source: Source, place: Place) -> Model:
+    """Fetch and open it, with a bar; what is to be said of it goes to standard error. Raises ModelError."""
     with console_bar() as progress:
-        return open_checkpoint(source, place, progress)
+        model = open_checkpoint(source, place, progress)
+    for notice in model.notices:
+        print(f"lopa_core: {notice}", file=sys.stderr)
+    return model
 
 
 def read_dtype(args: argparse.Namespace) -> torch.dtype | None:

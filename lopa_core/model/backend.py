@@ -13,6 +13,7 @@ from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tok
 from tokenizers import Tokenizer as Backend
 
 from .errors import ModelError
+from .files import read_text
 from .special import read_special
 from .token_files import CONFIG, VOCABULARY, WHOLE, TokenizerFiles
 
@@ -42,8 +43,9 @@ def read_backend(files: TokenizerFiles) -> Backend:
 
 def from_whole(files: TokenizerFiles) -> Backend:
     path = files.folder / WHOLE
+    text = read_text(path)
     try:
-        return Backend.from_file(str(path))
+        return Backend.from_str(text)
     except Exception as error:  # the library raises bare Exception for every kind of damage
         raise ModelError(f"{path} cannot be read: {error}.") from None
 
@@ -55,9 +57,11 @@ def from_merges(files: TokenizerFiles) -> Backend:
     if not path.is_file():
         raise ModelError(f"{files.folder} holds a vocab.json but no merges.txt: download it anew, or give the prompt as token ids.")
     added = sorted(files.added.items())
+    vocabulary = {text: files.index(VOCABULARY, index) for text, index in files.vocabulary.items()}
+    vocabulary |= {token.content: index for index, token in added}
+    merges = read_merges(path)
     try:
-        vocabulary, merges = models.BPE.read_file(str(files.folder / VOCABULARY), str(path))
-        backend = Backend(models.BPE(vocabulary | {token.content: index for index, token in added}, merges))
+        backend = Backend(models.BPE(vocabulary, merges))
     except Exception as error:  # the library raises bare Exception for every kind of damage
         raise ModelError(f"{VOCABULARY} and {MERGES} in {files.folder} cannot be read or do not fit together: {error}.") from None
     split(backend, bool(files.config.get("add_prefix_space")))
@@ -65,6 +69,19 @@ def from_merges(files: TokenizerFiles) -> Backend:
     for _, token in added:
         backend.add_special_tokens([token]) if token.special else backend.add_tokens([token])
     return backend
+
+
+def read_merges(path: Path) -> list[tuple[str, str]]:
+    """The pairs of merges.txt, one a line under a line with its version. Raises ModelError for a line that is no pair."""
+    pairs = []
+    for number, line in enumerate(read_text(path).split("\n"), 1):
+        if line.startswith("#version") or not line:
+            continue
+        parts = line.split(" ")
+        if len(parts) != 2:
+            raise ModelError(f"{path} is damaged: line {number} is no pair of tokens.")
+        pairs.append((parts[0], parts[1]))
+    return pairs
 
 
 def splitter(files: TokenizerFiles) -> Callable[[Backend, bool], None]:

@@ -62,6 +62,7 @@ def llada(raw: Raw) -> Shape:
         "rope_theta": rope_theta(raw), "norm_eps": positive(raw, "rms_norm_eps"),
         "qkv_bias": bool(raw.get("include_qkv_bias", False)), "tied": bool(raw.get("weight_tying", False)),
         "max_positions": count(raw, "max_sequence_length"),
+        "rope_fp32": switch({"rope_full_precision": True, **raw}, "rope_full_precision"),
     }  # fmt: skip
 
 
@@ -120,6 +121,13 @@ def count(raw: Raw, key: str) -> int:
     """A positive whole number of config.json."""
     if not isinstance(raw[key], int) or raw[key] < 1:
         raise ModelError(f"config.json: {key} must be a positive whole number, not {raw[key]!r}.")
+    return raw[key]
+
+
+def switch(raw: Raw, key: str) -> bool:
+    """A true or false of config.json."""
+    if not isinstance(raw[key], bool):
+        raise ModelError(f"config.json: {key} must be true or false, not {raw[key]!r}.")
     return raw[key]
 
 

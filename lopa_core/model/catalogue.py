@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from .family import FAMILIES
 from .preset import Preset
 from .published import D2F_LLADA, PUBLISHED, RERUN
 
@@ -223,7 +224,8 @@ QWEN3 = Preset(
     parameters=750_000_000,
     licence=None,
     hub="dllm-hub/Qwen3-0.6B-diffusion-mdlm-v0.1",
-    template_arguments={"enable_thinking": False},
+    template_arguments=FAMILIES["a2d-qwen3"].template_arguments,
+    settings={"attention": "full"},
     unverified=(NOT_RUN, "licence: none was seen; Qwen3's own is Apache-2.0", ROUNDED),
 )
 QWEN_CODER = replace(
@@ -234,7 +236,7 @@ QWEN_CODER = replace(
     family="a2d-qwen2",
     parameters=630_000_000,
     hub="dllm-hub/Qwen2.5-Coder-0.5B-Instruct-diffusion-mdlm-v0.1",
-    template_arguments={},
+    template_arguments=FAMILIES["a2d-qwen2"].template_arguments,
     unverified=(NOT_RUN, NO_LICENCE, ROUNDED),
 )
 BERT = Preset(

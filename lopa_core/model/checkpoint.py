@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -19,40 +20,55 @@ from .errors import ModelError, NoRoom
 from .family import ModelConfig, read_config
 from .interface import Network
 from .lora import Adapter, read_adapter
-from .naming import check_known, part_sizes, parts
+from .naming import check_known, part_sizes, parts, tied_keys
 from .network import Transformer
 from .size import in_words, needed, parameters
-from .weights import Progress, Reader, stored
+from .weights import FLOATS, Progress, Reader, Stored, check_complete, same, select, stored
 
 
 def load(
-    folder: str | Path, *, adapter: str | Path | None = None, dtype: torch.dtype = torch.float32, device: str | torch.device = "cpu",
-    progress: Progress | None = None,
+    folder: str | Path, *, adapter: str | Path | None = None, shifted: bool | None = None, dtype: torch.dtype = torch.float32,
+    device: str | torch.device = "cpu", progress: Progress | None = None,
 ) -> Network:  # fmt: skip
     """Read the checkpoint in `folder` (config.json, *.safetensors), merge `adapter` (a peft LoRA folder), cast, place.
 
-    progress: told (bytes done, bytes in all) of the files now and then; an encoder's only when it is there.
+    shifted: as read_config takes it. progress: told (bytes done, bytes in all) of the files now and then. What was left aside
+    or taken otherwise than config.json has it stands in the network's config.notices.
     Raises ModelError with a sentence for a missing, extra or mis-shaped key, a damaged, pickled or quantised file, an
     adapter that does not fit, a device without room.
     """
     folder, device = Path(folder), torch.device(device)
-    config = read_config(folder)
+    config = read_config(folder, shifted=shifted)
     if config.encoder and adapter:
         raise ModelError(f"{config.family} takes no adapter here: leave --adapter out, or merge it into the checkpoint first.")
     lora = read_adapter(adapter) if adapter else None
+    found = stored(folder)
+    config = examined(folder, config, found)
     with room(folder, config, dtype, device):
         if config.encoder:
-            return load_encoder(folder, config, dtype, device, progress)
-        return load_decoder(folder, config, lora, dtype, device, progress)
+            return load_encoder(folder, config, found, dtype, device, progress)
+        return load_decoder(folder, config, found, lora, dtype, device, progress)
+
+
+def examined(folder: Path, config: ModelConfig, found: dict[str, Stored]) -> ModelConfig:
+    """`config` with what the weights' files add to it: notices, and a head of its own where they hold one."""
+    notices = [*config.notices, *select(folder).notices]
+    embedding, head = (found.get(key) for key in tied_keys(config))
+    apart = config.tied and embedding and head and {embedding.dtype, head.dtype} <= FLOATS.keys() and not same(embedding, head)
+    if apart:
+        notices.append("config.json ties the head to the embedding, but the weights hold another head: it is used, as in transformers.")
+    return replace(config, tied=config.tied and not apart, notices=tuple(notices))
 
 
 def load_decoder(
-    folder: Path, config: ModelConfig, lora: Adapter | None, dtype: torch.dtype, device: torch.device, progress: Progress | None
-) -> Transformer:
+    folder: Path, config: ModelConfig, found: dict[str, Stored], lora: Adapter | None, dtype: torch.dtype, device: torch.device,
+    progress: Progress | None,
+) -> Transformer:  # fmt: skip
     """The network is built without memory; each parameter is then made where it belongs and filled in place."""
     with torch.device("meta"):
         network = Transformer(config)
-    found, shapes = stored(folder), file_shapes(network)
+    shapes = file_shapes(network)
+    check_complete(folder, found, shapes)
     reader = Reader(found, shapes, progress)
     check_known(config, found.keys() - shapes.keys())
     if lora:

@@ -14,11 +14,12 @@ from torch import Tensor, nn
 
 from .errors import ModelError
 from .family import ModelConfig, check_attention
+from .files import read_object
 from .naming import check_known
-from .weights import Progress, Reader, stored
+from .weights import Progress, Reader, Stored, check_complete
 
 if TYPE_CHECKING:
-    from transformers import ModernBertForMaskedLM
+    from transformers import ModernBertConfig, ModernBertForMaskedLM
 
 
 class TokenCache:
@@ -96,28 +97,51 @@ class Encoder(nn.Module):
         return self.model.decoder(self.model.head(hidden))
 
 
-def load_encoder(folder: Path, config: ModelConfig, dtype: torch.dtype, device: torch.device, progress: Progress | None) -> Encoder:
-    """Read a ModernBERT checkpoint from safetensors. Raises ModelError where a key is missing, extra or mis-shaped."""
+def load_encoder(
+    folder: Path, config: ModelConfig, found: dict[str, Stored], dtype: torch.dtype, device: torch.device, progress: Progress | None
+) -> Encoder:
+    """Read a ModernBERT checkpoint from `found` tensors. Raises ModelError where a key is missing, extra or mis-shaped."""
     from transformers import ModernBertForMaskedLM  # seconds of import, which no other family needs
     from transformers.utils import logging
 
-    found, shapes = stored(folder), expected(folder)
+    theirs = their_config(folder, config)
+    shapes = expected(folder, theirs)
+    check_complete(folder, found, shapes)
     reader = Reader(found, shapes, progress)
     check_known(config, found.keys() - shapes.keys())
+    state = {key: torch.empty(shape, dtype=dtype) for key, shape in shapes.items()}
+    for key, value in state.items():
+        reader.fill(value, key, None)
     logging.disable_progress_bar()
-    how = {"local_files_only": True, "use_safetensors": True, "attn_implementation": "sdpa", "dtype": dtype}
-    model = ModernBertForMaskedLM.from_pretrained(folder, **how).to(device)
-    reader.tell(reader.total)
-    return Encoder(config, model).eval().requires_grad_(False)
+    # the tensors, not the folder: the library would choose files by rules of its own
+    model = ModernBertForMaskedLM.from_pretrained(None, config=theirs, state_dict=state, dtype=dtype, attn_implementation="sdpa")
+    return Encoder(config, model.to(device)).eval().requires_grad_(False)
 
 
-def expected(folder: Path) -> dict[str, tuple[int, ...]]:
+def their_config(folder: Path, config: ModelConfig) -> ModernBertConfig:
+    """config.json as transformers reads it. Raises ModelError where it cannot."""
+    from transformers import ModernBertConfig
+
+    path = folder / "config.json"
+    try:
+        return ModernBertConfig.from_dict(read_object(path, missing=f"{path} is gone.") | {"tie_word_embeddings": config.tied})
+    except ModelError:
+        raise
+    except Exception as error:  # a config can be wrong in as many ways as the library has lines
+        raise ModelError(unbuildable(folder, error)) from None
+
+
+def expected(folder: Path, theirs: ModernBertConfig) -> dict[str, tuple[int, ...]]:
     """The shape of every parameter that this config.json implies, a tied one once."""
-    from transformers import ModernBertConfig, ModernBertForMaskedLM
+    from transformers import ModernBertForMaskedLM
 
     try:
         with torch.device("meta"):
-            model = ModernBertForMaskedLM(ModernBertConfig.from_pretrained(folder, local_files_only=True))
-    except Exception as error:  # a config can be wrong in as many ways as the library has lines
-        raise ModelError(f"transformers cannot build a ModernBERT from {folder / 'config.json'}: {' '.join(str(error).split())}") from None
+            model = ModernBertForMaskedLM(theirs)
+    except Exception as error:  # as above
+        raise ModelError(unbuildable(folder, error)) from None
     return {key: tuple(value.shape) for key, value in model.named_parameters()}
+
+
+def unbuildable(folder: Path, error: Exception) -> str:
+    return f"transformers cannot build a ModernBERT from {folder / 'config.json'}: {' '.join(str(error).split())}"

@@ -7,8 +7,8 @@ trained with full or with block-causal attention. Everything else is a number in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +24,10 @@ class ModelConfig:
 
     Lengths are in tokens, sizes in features. `shifted`: row i holds the prediction of slot i + 1 (Dream), else of
     slot i. `qk_norm`: queries and keys are normed per head. `attention`: how it was trained, "full" or "block_causal",
-    and `block_size` with which blocks, where config.json tells. `end_ids`: all tokens that end an answer, `eos_id`
-    the first of them.
+    and `block_size` with which blocks. `end_ids`: all tokens that end an answer, `eos_id` the first of them.
+    `rope_fp32`: queries and keys are rotated in fp32 whatever the dtype. `assumed`: which of `shifted`, `attention` and
+    `block_size` are customs of the family that the checkpoint's files do not confirm. `notices`: sentences on what in
+    those files was left aside or taken otherwise than it says.
     """
 
     family: str
@@ -48,6 +50,9 @@ class ModelConfig:
     attention: str = "full"
     block_size: int | None = None
     end_ids: tuple[int, ...] = ()
+    rope_fp32: bool = False
+    assumed: tuple[str, ...] = ()
+    notices: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         sizes = ["vocab_size", "hidden_size", "ffn_size", "layers", "heads", "kv_heads", "head_dim", "max_positions"]
@@ -73,23 +78,29 @@ class ModelConfig:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """body: reads the shape. shifted, attention: as in ModelConfig."""
+    """body: reads the shape. shifted, attention: as in ModelConfig. block_size: where config.json names none.
+    template_arguments: what the chat template is called with, as in training. assumed: as in ModelConfig."""
 
     body: Callable[[Mapping[str, Any]], dict[str, Any]]
     shifted: bool = False
     attention: str = "full"
+    block_size: int | None = None
+    template_arguments: Mapping[str, object] = field(default_factory=dict)
+    assumed: tuple[str, ...] = ()
 
 
+_PLAIN = ("shifted", "attention")  # a model type of autoregressive models tells nothing of what it was trained to
+_A2D = ("attention",)  # the same type for full attention (mdlm) and for blocks (bd3lm)
 FAMILIES = {
     "dream": Family(bodies.qwen2, shifted=True),
     "llada": Family(bodies.llada),
-    "sdar": Family(bodies.qwen3, attention="block_causal"),
-    "a2d-qwen3": Family(bodies.qwen3),
-    "a2d-qwen2": Family(bodies.qwen2),
-    "a2d-llama": Family(bodies.llama),
-    "qwen3": Family(bodies.qwen3),
-    "qwen2": Family(bodies.qwen2),
-    "llama": Family(bodies.llama),
+    "sdar": Family(bodies.qwen3, attention="block_causal", block_size=4),
+    "a2d-qwen3": Family(bodies.qwen3, template_arguments={"enable_thinking": False}, assumed=_A2D),
+    "a2d-qwen2": Family(bodies.qwen2, assumed=_A2D),
+    "a2d-llama": Family(bodies.llama, assumed=_A2D),
+    "qwen3": Family(bodies.qwen3, assumed=_PLAIN),
+    "qwen2": Family(bodies.qwen2, assumed=_PLAIN),
+    "llama": Family(bodies.llama, assumed=_PLAIN),
     "modernbert": Family(bodies.modernbert),
 }
 _EXPERTS = "it is a mixture of experts, and this network has one feed-forward per layer"
@@ -100,21 +111,25 @@ REFUSED = {
 }
 NAMES = "Dream, LLaDA, SDAR, A2D, Qwen2, Qwen3, Llama and ModernBERT"
 NO_TOKENS = SpecialTokens()
+GENERATION = "generation_config.json"
 
 
-def read_config(folder: str | Path) -> ModelConfig:
+def read_config(folder: str | Path, *, shifted: bool | None = None) -> ModelConfig:
     """Read a checkpoint folder's config.json, generation_config.json and special tokens; only the first has to be there.
 
-    Raises ModelError if something is missing, not JSON, contradictory or of a family that is not supported.
+    shifted: the alignment of rows, where it is known better than by the family. Raises ModelError if something is missing,
+    not JSON, contradictory or of a family that is not supported.
     """
     folder = Path(folder)
     raw = read_object(folder / "config.json", missing=f"{folder} holds no config.json: give the folder of a diffusion language model.")
-    generation = folder / "generation_config.json"
+    generation = folder / GENERATION
     told = read_object(generation, missing=f"{generation} is gone.") if generation.exists() else {}
-    return parse_config(raw, special_tokens(folder), told)
+    return parse_config(raw, special_tokens(folder), told, shifted=shifted)
 
 
-def parse_config(raw: Mapping[str, Any], tokens: SpecialTokens = NO_TOKENS, generation: Mapping[str, Any] | None = None) -> ModelConfig:
+def parse_config(
+    raw: Mapping[str, Any], tokens: SpecialTokens = NO_TOKENS, generation: Mapping[str, Any] | None = None, *, shifted: bool | None = None
+) -> ModelConfig:
     """Turn a checkpoint's config.json into a `ModelConfig`. tokens: of its tokenizer; generation: generation_config.json."""
     name = str(raw.get("model_type", "")).lower()
     family = find_family(name, raw)
@@ -123,12 +138,25 @@ def parse_config(raw: Mapping[str, Any], tokens: SpecialTokens = NO_TOKENS, gene
         shape = family.body(raw)
     except KeyError as error:
         raise ModelError(f"config.json lacks {error.args[0]!r}, which a {name} checkpoint needs.") from None
-    ends = end_tokens((raw, generation or {}), (tokens.eos, tokens.eot), shape["vocab_size"])
-    block_size = raw.get("block_size") if family.attention == "block_causal" else None
+    further, notices = foreign_ends(read_ends(GENERATION, generation or {}), shape["vocab_size"])
+    named = [token for token in tokens.ends if token < shape["vocab_size"]]  # what lies behind it the network cannot say
+    ends = tuple(dict.fromkeys([*read_ends("config.json", raw), *further, *named]))
+    facts, assumed = customs(raw, family, shifted)
     return ModelConfig(
-        family=name, shifted=family.shifted, attention=family.attention, block_size=block_size,
-        mask_id=mask_token(raw, tokens), end_ids=ends, eos_id=ends[0] if ends else None, **shape,
+        family=name, mask_id=mask_token(raw, tokens), end_ids=ends, eos_id=ends[0] if ends else None, assumed=assumed, notices=notices,
+        **facts, **shape,
     )  # fmt: skip
+
+
+def customs(raw: Mapping[str, Any], family: Family, shifted: bool | None) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """How the family is decoded (shifted, attention, block_size), and which of these the checkpoint does not confirm."""
+    facts = {"shifted": family.shifted if shifted is None else shifted, "attention": family.attention, "block_size": None}
+    assumed = [fact for fact in family.assumed if fact != "shifted" or shifted is None]
+    if family.attention == "block_causal":
+        told = raw.get("block_size")
+        facts["block_size"] = family.block_size if told is None else told
+        assumed += ["block_size"] if told is None else []
+    return facts, tuple(assumed)
 
 
 def find_family(name: str, raw: Mapping[str, Any]) -> Family:
@@ -161,19 +189,23 @@ def mask_token(raw: Mapping[str, Any], tokens: SpecialTokens) -> int:
     return tokens.mask if told is None else told
 
 
-def end_tokens(told: Iterable[Mapping[str, Any]], named: Iterable[int | None], vocab_size: int) -> tuple[int, ...]:
-    """All end tokens, each once: those `told` by the JSON files in their order, then the tokenizer's `named` ones.
+def read_ends(name: str, raw: Mapping[str, Any]) -> list[int]:
+    """The eos_token_id of a JSON file of this name: an id, a list of them, or nothing."""
+    told = raw.get("eos_token_id")
+    ids = told if isinstance(told, list) else [] if told is None else [told]
+    if not all(isinstance(token, int) and not isinstance(token, bool) for token in ids):
+        raise ModelError(f"{name}: eos_token_id must be a token's id or a list of them, not {told!r}.")
+    return ids
 
-    A named one behind the vocabulary is left out: the network cannot say it.
-    """
-    found = []
-    for raw in told:
-        ids = raw.get("eos_token_id")
-        found += ids if isinstance(ids, list) else [] if ids is None else [ids]
-        if not all(isinstance(token, int) for token in found):
-            raise ModelError(f"eos_token_id must be a token's id or a list of them, not {ids!r}.")
-    found += [token for token in named if token is not None and token < vocab_size]
-    return tuple(dict.fromkeys(found))
+
+def foreign_ends(ids: list[int], vocab_size: int) -> tuple[list[int], tuple[str, ...]]:
+    """The end tokens of generation_config.json; none, and a notice, where one is no token of this vocabulary: then the file
+    is that of another model, whose other ids would end this one's texts anywhere."""
+    outside = [token for token in ids if not 0 <= token < vocab_size]
+    if not outside:
+        return ids, ()
+    why = f"{GENERATION} ends a text by token {outside[0]}, which a vocabulary of {vocab_size} does not have"
+    return [], (f"{why}: its end tokens are left out.",)
 
 
 def check_attention(config: ModelConfig, attention: str) -> None:

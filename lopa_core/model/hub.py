@@ -41,14 +41,15 @@ class Found:
         return self.id or self.folder.resolve().name
 
 
-def find(name: str | Path, *, revision: str | None = None, progress: Progress | None = None) -> Found:
+def find(name: str | Path, *, revision: str | None = None, progress: Progress | None = None, weights: bool = True) -> Found:
     """The checkpoint of this name: a folder, or "org/name" or "org/name@revision" on the Hub, loaded unless it is here.
 
+    weights: whether they are loaded too, or only the small files, which tell what it is.
     revision: a branch, tag or commit; a commit that is here is used without a request. progress: is called with bytes done,
     bytes to load and the file's name while anything is loaded, and may raise to stop it. Without the network a copy that is
     here is used, and the log says so. Raises ModelError with one sentence for everything that can go wrong.
     """
-    return locate(name, revision, CHECKPOINT, progress)
+    return locate(name, revision, CHECKPOINT, progress, weights)
 
 
 def find_adapter(name: str | Path, *, revision: str | None = None, progress: Progress | None = None) -> Found:
@@ -56,7 +57,7 @@ def find_adapter(name: str | Path, *, revision: str | None = None, progress: Pro
     return locate(name, revision, ADAPTER, progress)
 
 
-def locate(name: str | Path, revision: str | None, kind: Kind, progress: Progress | None) -> Found:
+def locate(name: str | Path, revision: str | None, kind: Kind, progress: Progress | None, weights: bool = True) -> Found:
     folder = os.path.expanduser(name)
     if os.path.isdir(folder):
         if revision:
@@ -69,8 +70,8 @@ def locate(name: str | Path, revision: str | None, kind: Kind, progress: Progres
     try:
         commit, files = listing(remote.id, remote.revision)
     except FAILURES as error:
-        return remote.fall_back(error)
-    return remote.found(Fetch(remote.id, remote.revision, commit, files, kind, progress).run())
+        return remote.fall_back(error, weights)
+    return remote.found(Fetch(remote.id, remote.revision, commit, files, kind, progress).run(weights))
 
 
 def read_name(name: str, revision: str | None) -> tuple[str, str | None]:
@@ -117,12 +118,12 @@ class Remote:
         """Whether nothing can be missing, whichever program loaded it: some leave the tokenizer out."""
         return not self.kind.lacks(folder) and (self.kind is ADAPTER or has_tokenizer(folder))
 
-    def fall_back(self, error: Exception) -> Found:
+    def fall_back(self, error: Exception, weights: bool) -> Found:
         """What is here, if that will do where the Hub did not answer. Raises ModelError. error: one of FAILURES."""
         folder, told = self.cached(), sentence(error, self.id, self.revision)
         if folder is None or isinstance(error, RevisionNotFoundError):
             raise ModelError(told) from None
-        if lacks := self.kind.lacks(folder):
+        if weights and (lacks := self.kind.lacks(folder)):
             raise ModelError(f"{told.rstrip('.')}; the copy that is here lacks {', '.join(lacks)}.") from None
         why = first_line(cause(error))
         LOG.warning("%s: the Hub did not help (%s); the copy that is here is used, commit %s.", self.id, why, folder.name)

@@ -88,8 +88,8 @@ class Fetch:
         self.id, self.revision, self.commit, self.files = repository, revision, commit, files
         self.kind, self.progress = kind, progress
 
-    def run(self) -> Path:
-        """The folder with all of it. Raises ModelError."""
+    def run(self, weights: bool = True) -> Path:
+        """The folder with all of it, or with its small files alone. Raises ModelError."""
         kind = self.kind
         if kind.head not in self.files:
             raise ModelError(self.no_head())
@@ -97,17 +97,23 @@ class Fetch:
         if not one_file and kind.index not in self.files:
             raise ModelError(self.no_weights())
         self.folder = self.fetch_head()
-        if not one_file:
-            self.fetch([kind.index], Meter(0, None))
-        weights = self.absent([kind.weights] if one_file else self.listed(sorted(set(read_index(self.folder / kind.index).values()))))
+        large = self.absent(self.heavy(one_file)) if weights else []
         small = self.absent(name for name in kind.small if name in self.files)
-        meter = Meter(sum(self.files[name].size or 0 for name in (*small, *weights)), self.progress)
+        meter = Meter(sum(self.files[name].size or 0 for name in (*small, *large)), self.progress)
         self.fetch(small, meter)
         if kind is CHECKPOINT:
             read_config(self.folder)
-        self.check_room(weights)
-        self.fetch(weights, meter)
+        self.check_room(large)
+        self.fetch(large, meter)
         return self.folder
+
+    def heavy(self, one_file: bool) -> list[str]:
+        """The files of the weights; where they are several, the index that names them is loaded for that."""
+        kind = self.kind
+        if one_file:
+            return [kind.weights]
+        self.fetch([kind.index], Meter(0, None))
+        return self.listed(sorted(set(read_index(self.folder / kind.index).values())))
 
     def fetch_head(self) -> Path:
         """By the revision's own name, so that the cache remembers where it points. Returns the folder."""

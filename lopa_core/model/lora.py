@@ -11,7 +11,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from .errors import ModelError
-from .files import read_object
+from .files import read_object, refuse_pointer
 
 _PREFIX = "base_model.model."
 
@@ -76,6 +76,8 @@ def refuse_unsupported(config: dict, folder: Path) -> None:
 def read_pairs(path: Path) -> dict[str, dict[str, Tensor]]:
     """{weight key: {"lora_A": [r, in], "lora_B": [out, r]}}; peft's `.default.` infix is accepted."""
     pairs: dict[str, dict[str, Tensor]] = {}
+    if path.exists():
+        refuse_pointer(path)
     try:
         with ExitStack() as opened:
             file = opened.enter_context(safe_open(path, framework="pt"))

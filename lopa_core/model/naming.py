@@ -62,6 +62,14 @@ def layout(config: ModelConfig) -> Layout:
     return _LLADA if config.family == "llada" else _TRANSFORMERS
 
 
+def tied_keys(config: ModelConfig) -> tuple[str, str]:
+    """File keys of the embedding and of the head that may be tied to it."""
+    if config.encoder:
+        return "model.embeddings.tok_embeddings.weight", "decoder.weight"
+    outside = layout(config).outside
+    return outside["embed.weight"], outside["head.weight"]
+
+
 def parts(config: ModelConfig) -> dict[str, tuple[str, ...]]:
     """Network parameter -> file keys stacked into it. A tied head, absent biases and absent norms have no entry."""
     names = layout(config)
@@ -77,7 +85,7 @@ def parts(config: ModelConfig) -> dict[str, tuple[str, ...]]:
 
 def check_known(config: ModelConfig, extra: Iterable[str]) -> None:
     """Raise ModelError for keys that no parameter takes, unless they are harmless; a tied head may be stored all the same."""
-    head = "decoder.weight" if config.encoder else layout(config).outside["head.weight"]
+    _, head = tied_keys(config)
     unknown = sorted(key for key in extra if not key.endswith(_HARMLESS) and not (config.tied and key == head))
     if unknown:
         raise ModelError(f"The checkpoint holds {len(unknown)} keys this network does not know, {unknown[0]} among them.")

@@ -74,7 +74,12 @@ class Transformer(nn.Module):
         return self.norm(self.layers[-1](x, rope, bias, stores[-1], columns))
 
     def rope(self, positions: slice | Tensor, device: torch.device, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-        """cos and sin [W, D], or [B, 1, W, D] of positions [B, W], from a table built once per device and dtype."""
+        """cos and sin [W, D], or [B, 1, W, D] of positions [B, W], from a table built once per device and dtype.
+
+        In fp32 at least where the model was trained to be rotated so.
+        """
+        if self.config.rope_fp32:
+            dtype = torch.promote_types(dtype, torch.float32)
         if (device, dtype) not in self.ropes:
             with torch.inference_mode(False):  # kept beyond this forward: training cannot use an inference tensor
                 self.ropes[device, dtype] = rope_table(self.config, device, dtype)
@@ -198,9 +203,10 @@ def rope_table(config: ModelConfig, device: torch.device, dtype: torch.dtype) ->
 
 
 def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Rotary embedding of x [B, heads, W, D]: the first half of a head is paired with the second."""
+    """Rotary embedding of x [B, heads, W, D]: the first half of a head is paired with the second. In the wider dtype of the
+    two, the result in x's."""
     half = x.shape[-1] // 2
     turned = x * cos
     turned[..., :half].addcmul_(x[..., half:], sin[..., :half], value=-1)
     turned[..., half:].addcmul_(x[..., :half], sin[..., half:])
-    return turned
+    return turned.to(x.dtype)

@@ -18,7 +18,7 @@ ENDS_OF_TURN = ("<|im_end|>", "<|eot_id|>")
 class SpecialTokens:
     """Ids; None where the folder does not tell. eot: the token that ends a turn of a chat.
 
-    ids: {text: id} of every special token.
+    more_ends: end tokens besides eos, where another of the files names another one. ids: {text: id} of every special token.
     """
 
     mask: int | None = None
@@ -26,7 +26,13 @@ class SpecialTokens:
     eos: int | None = None
     pad: int | None = None
     eot: int | None = None
+    more_ends: tuple[int, ...] = ()
     ids: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def ends(self) -> tuple[int, ...]:
+        """All tokens that end a text or a turn."""
+        return tuple(index for index in (self.eos, *self.more_ends, self.eot) if index is not None)
 
 
 def special_tokens(folder: str | Path) -> SpecialTokens:
@@ -45,9 +51,11 @@ def read_special(files: TokenizerFiles) -> SpecialTokens:
             raise ModelError(f"{files.folder} has several mask tokens, {' and '.join(masks)}: name one as mask_token in its files.")
         roles["mask"] = present[masks[0]] if masks else None
         ids |= {text: present[text] for text in masks}
+    further = {text: index for text in files.ends if (index := files.find(text)) not in (None, roles["eos"])}
+    ids |= further
     eot = next((text for text in ENDS_OF_TURN if text in present), None)
     ids |= {eot: present[eot]} if eot else {}
-    return SpecialTokens(**roles, eot=present.get(eot), ids=ids)
+    return SpecialTokens(**roles, eot=present.get(eot), more_ends=tuple(further.values()), ids=ids)
 
 
 def named(files: TokenizerFiles, role: str) -> int | None:

@@ -13,8 +13,8 @@ from jinja2.ext import Extension, loopcontrols
 from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from ..io.reading import EncodingError, decode_text
 from .errors import ModelError
+from .files import read_text
 from .token_files import CONFIG, TokenizerFiles
 
 FILE, LEGACY = "chat_template.jinja", "chat_template.json"
@@ -78,15 +78,6 @@ def read_template(files: TokenizerFiles, arguments: Mapping[str, object]) -> Cha
             path = files.folder / name
             return ChatTemplate(path, default(path, told["chat_template"]), files.names, arguments)
     return None
-
-
-def read_text(path: Path) -> str:
-    try:
-        return decode_text(path.read_bytes())
-    except OSError as error:
-        raise ModelError(f"{path} cannot be read: {error.strerror}.") from None
-    except EncodingError as error:
-        raise ModelError(f"{path} {error}.") from None
 
 
 def default(path: Path, told: Any) -> Any:

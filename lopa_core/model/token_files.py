@@ -20,7 +20,7 @@ CONFIG, MAP, WHOLE, ADDED, VOCABULARY = (
     "tokenizer_config.json", "special_tokens_map.json", "tokenizer.json", "added_tokens.json", "vocab.json",
 )  # fmt: skip
 ROLES = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
-DECIDING = ("mask_token", "bos_token", "eos_token")  # nothing here is padded or classified: the other names may disagree
+DECIDING = ("mask_token", "bos_token")  # several tokens may end a text, and nothing here is padded or classified: those may differ
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 
 
@@ -55,8 +55,7 @@ class TokenizerFiles:
         """{role: text} of the special tokens that have a role, such as mask_token."""
         found: dict[str, str] = {}
         for role in ROLES:
-            told = {name: content for name, content in ((CONFIG, self.config), (MAP, self.map)) if content.get(role) is not None}
-            texts = {name: self.text(name, role, content[role]) for name, content in told.items()}
+            texts = self.of_role(role)
             if role in DECIDING and len(set(texts.values())) > 1:
                 said = " and ".join(f"{text!r} in {name}" for name, text in texts.items())
                 raise ModelError(f"{self.folder} contradicts itself: its {role} is {said}; correct the one that is wrong.")
@@ -64,10 +63,22 @@ class TokenizerFiles:
                 found[role] = next(iter(texts.values()))
         return found
 
+    @property
+    def ends(self) -> list[str]:
+        """The texts of all tokens that a file names as the end of a text, each once."""
+        return list(dict.fromkeys(self.of_role("eos_token").values()))
+
+    def of_role(self, role: str) -> dict[str, str]:
+        """{file: text} of a role's token."""
+        told = {name: self.text(name, role, content.get(role)) for name, content in ((CONFIG, self.config), (MAP, self.map))}
+        return {name: text for name, text in told.items() if text}
+
     def text(self, name: str, role: str, token: Any) -> str:
-        """A token's text; files write it as a string or as an object with its content."""
+        """A token's text, "" for none; files write it as a string or as an object with its content."""
+        if token is None:
+            return ""
         text = token.get("content") if isinstance(token, dict) else token
-        if not isinstance(text, str) or not text:
+        if not isinstance(text, str):
             raise ModelError(f"{self.folder / name}: {role} must be a text or an object with a content, not {token!r}.")
         return text
 
@@ -87,22 +98,24 @@ class TokenizerFiles:
         return found
 
     def entries(self) -> Iterator[tuple[str, int, AddedToken]]:
-        """(file, id, token) of every added token, as often as the files name it."""
-        for index, entry in self.objects(CONFIG, self.config, "added_tokens_decoder", dict).items():
-            yield CONFIG, self.index(CONFIG, index), self.token(CONFIG, entry)
+        """(file, id, token) of every added token, as often as the files name it. An empty one can never be met: it is none."""
+        special = {*self.names.values(), *self.ends, *self.extras()}
+        decoder = self.objects(CONFIG, self.config, "added_tokens_decoder", dict)
+        places = [(CONFIG, index, entry) for index, entry in decoder.items()]
         for entry in self.objects(WHOLE, self.whole, "added_tokens", list):
-            token = self.token(WHOLE, entry)
-            yield WHOLE, self.index(WHOLE, entry.get("id")), token
-        special = {*self.names.values(), *self.extras()}
+            places.append((WHOLE, entry.get("id") if isinstance(entry, dict) else None, entry))
         for text, index in self.read(ADDED).items():
-            entry = {"content": text, "special": text in special, "normalized": False}
-            yield ADDED, self.index(ADDED, index), self.token(ADDED, entry)
+            places.append((ADDED, index, {"content": text, "special": text in special, "normalized": False}))
+        for name, index, entry in places:
+            if not isinstance(entry, dict) or entry.get("content") != "":
+                token = self.token(name, entry)
+                yield name, self.index(name, index), token
 
     def extras(self) -> Iterator[str]:
         """Texts of special tokens without a role."""
         key = "additional_special_tokens"
         for name, told in ((CONFIG, self.config), (MAP, self.map)):
-            yield from (self.text(name, key, token) for token in self.objects(name, told, key, list))
+            yield from filter(None, (self.text(name, key, token) for token in self.objects(name, told, key, list)))
 
     def objects(self, name: str, told: dict[str, Any], key: str, kind: type) -> Any:
         value = told.get(key)

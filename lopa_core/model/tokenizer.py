@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import codecs
+import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import takewhile
 from pathlib import Path
 
 from tokenizers import Tokenizer as Backend
@@ -16,11 +18,14 @@ from .special import read_special
 from .template import read_template
 from .token_files import CONFIG, TokenizerFiles
 
-# chat: inside the folder's template, if it has one. plain: the text alone, behind the token that begins a text where
-# tokenizer_config.json's add_bos_token says so. plain+bos: behind it in any case, as Dream's base models were evaluated.
+# chat: inside the folder's template, if it has one. plain: the text alone, behind the token that begins a text where the
+# tokenizer puts one there. plain+bos: behind it in any case, as Dream's base models were evaluated.
 PROMPTS = ("chat", "plain", "plain+bos")
 PRIVATE = range(0xF0000, 0xFFFFE)  # characters that no language uses
 PRINTABLE = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
+# Added tokens of this shape steer a model (<think>, [TOOL_CALLS]) though the files may not call them special; others, such as
+# runs of blanks, are text.
+CONTROL = re.compile(r"[<\[{|].*\w.*[>\]}|]", re.DOTALL)
 # Byte-level vocabularies write a printable byte as itself, the others as the characters from 256 on.
 ALPHABET = {chr(byte): byte for byte in PRINTABLE}
 ALPHABET |= {chr(256 + place): byte for place, byte in enumerate(sorted(set(range(256)) - set(PRINTABLE)))}
@@ -38,15 +43,17 @@ class Tokenizer:
         files = TokenizerFiles(folder)
         self.backend = read_backend(files)
         self.template = read_template(files, arguments or {}) if prompt == "chat" else None
-        self.start = [] if self.template else start(files, always=prompt == "plain+bos")
+        self.start = [] if self.template else start(files, self.backend, always=prompt == "plain+bos")
         self.pieces: dict[int, str] = {}  # as far as they were asked for
-        self.special = {index for index, token in self.backend.get_added_tokens_decoder().items() if token.special}
+        added = self.backend.get_added_tokens_decoder()
+        self.special = {index for index, token in added.items() if token.special}
+        self.steering = self.special | {index for index, token in added.items() if CONTROL.fullmatch(token.content.strip())}
 
     def encode_prompt(self, text: str) -> list[int]:
         """Token ids of a user's text in the checkpoint's own prompt.
 
-        What the text spells of special tokens stays text: only the template writes them. Template and text are encoded as
-        one, words across their border too, as they were in training.
+        What the text spells of special tokens and control words stays text: only the template writes them. Template and
+        text are encoded as one, words across their border too, as they were in training.
         """
         hidden, stands_for = self.hide(text)
         rendered = self.render(hidden)
@@ -66,7 +73,7 @@ class Tokenizer:
         return self.template.render(text) if self.template else text
 
     def hide(self, text: str) -> tuple[str, dict[int, str]]:
-        """A text with a private character for every special token it spells, and {character: what it stands for}."""
+        """A text with a private character for every control word it spells, and {character: what it stands for}."""
         spelled = dict.fromkeys(self.controls.findall(text))
         free = (chr(code) for code in PRIVATE if chr(code) not in text)
         characters = dict(zip(spelled, free))
@@ -74,14 +81,17 @@ class Tokenizer:
 
     @cached_property
     def controls(self) -> re.Pattern[str]:
-        """Any special token, the longest that fits; none in a vocabulary that has none."""
-        names = sorted((self.backend.id_to_token(index) for index in self.special), key=len, reverse=True)
+        """Any special token or control word, the longest that fits; none in a vocabulary that has none."""
+        names = sorted((self.backend.id_to_token(index) for index in self.steering), key=len, reverse=True)
         return re.compile(f"({'|'.join(map(re.escape, names)) or '(?!)'})")
 
     @cached_property
     def literal(self) -> Backend:
-        """The backend that reads special tokens as text; a copy, since other threads use the one that does not."""
-        backend = Backend.from_str(self.backend.to_str())
+        """The backend that reads control words as text; a copy, since other threads use the one that does not."""
+        told = json.loads(self.backend.to_str())
+        for token in told["added_tokens"]:
+            token["special"] = token["id"] in self.steering
+        backend = Backend.from_str(json.dumps(told))
         backend.encode_special_tokens = True
         return backend
 
@@ -187,11 +197,22 @@ def unfinished(data: bytes) -> bytes | None:
         return None
 
 
-def start(files: TokenizerFiles, *, always: bool) -> list[int]:
-    """The token that begins a prompt without a template, if any. Raises ModelError if there should be one and is not."""
-    if not always and files.config.get("add_bos_token") is not True:
-        return []
+def start(files: TokenizerFiles, backend: Backend, *, always: bool) -> list[int]:
+    """The tokens that begin a prompt without a template, if any. Raises ModelError if there should be one and is not.
+
+    tokenizer_config.json's add_bos_token decides; where it is silent, what tokenizer.json's post-processor puts in front.
+    """
+    told = files.config.get("add_bos_token")
+    front = in_front(backend) if told is None else []
+    if front or not (always or told is True):
+        return front
     bos = read_special(files).bos
     if bos is None:
         raise ModelError(f"{files.folder / CONFIG} names no bos_token, which a plain prompt of this model begins with.")
     return [bos]
+
+
+def in_front(backend: Backend) -> list[int]:
+    """The special tokens that a backend's post-processor puts before a text."""
+    encoded = backend.encode("a")
+    return [index for index, _ in takewhile(lambda each: each[1], zip(encoded.ids, encoded.special_tokens_mask))]

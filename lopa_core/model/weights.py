@@ -7,7 +7,7 @@ process's memory, as much again as the network; faulting it in page by page is s
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,9 +16,11 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from .errors import ModelError
-from .files import read_object
+from .files import read_object, refuse_pointer
 from .lora import Adapter
 
+WHOLE, INDEX = "model.safetensors", "model.safetensors.index.json"
+ADAPTERS = ("adapter_", "pytorch_lora_weights")  # how the files of peft and diffusers begin
 PIECE = 16 * 2**20  # bytes read at a time where they have to be cast or moved
 FLOATS = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
 
@@ -36,25 +38,71 @@ class Stored:
     size: int
 
 
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The files that hold a folder's weights. places: {key: file name} where an index names them. notices: on files left out."""
+
+    paths: tuple[Path, ...]
+    places: dict[str, str]
+    notices: tuple[str, ...]
+
+
+def select(folder: Path) -> Selection:
+    """Which files are read, by transformers' rule: model.safetensors, else those of the index, else every one.
+
+    Names that begin with a dot are sidecars of macOS and of editors; a LoRA adapter's weights are no part of a checkpoint.
+    Raises ModelError where nothing is left.
+    """
+    here = {path.name: path for path in sorted(folder.glob("*.safetensors")) if not path.name.startswith(".")}
+    adapters = [name for name in here if name.startswith(ADAPTERS)]
+    others = [name for name in here if name not in adapters]
+    whole, index = WHOLE in here, folder / INDEX
+    places = read_index(index) if index.exists() else {}
+    if whole:
+        places = {}
+    chosen = [WHOLE] if whole else [name for name in others if not places or name in places.values()]
+    if not chosen:
+        raise ModelError(nothing(folder, adapters, places))
+    rest = [name for name in others if name not in chosen]
+    read = WHOLE if whole else f"what {INDEX} names"
+    notices = [f"As in transformers, {read} is read, and {listed(rest)} beside it not."] if rest else []
+    if adapters:
+        notices.append(f"{listed(adapters)} holds a LoRA adapter, no part of the model, and is left out: --adapter merges one.")
+    return Selection(tuple(here[name] for name in chosen), places, tuple(notices))
+
+
+def nothing(folder: Path, adapters: list[str], places: dict[str, str]) -> str:
+    """The sentence for a folder without weights."""
+    if places:
+        return f"{folder} is incomplete: none of the files that its {INDEX} names is there."
+    if adapters:
+        return f"{folder} holds a LoRA adapter only ({adapters[0]}): give the model it belongs to, and this folder as --adapter."
+    pickled = sorted(path.name for ending in ("*.bin", "*.pt", "*.pth") for path in folder.glob(ending) if not path.name.startswith("."))
+    why = f" {pickled[0]} is a pickle, which can run code and is not read." if pickled else ""
+    return f"{folder} holds no .safetensors file.{why}"
+
+
+def listed(names: list[str]) -> str:
+    """Names for people: the first of many."""
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+
+
 def stored(folder: Path) -> dict[str, Stored]:
-    """Every tensor of the folder's safetensors files. Raises ModelError for a damaged, missing or pickled one."""
-    paths = sorted(folder.glob("*.safetensors"))
-    if not paths:
-        pickled = [path.name for ending in ("*.bin", "*.pt", "*.pth") for path in folder.glob(ending)]
-        why = f" {pickled[0]} is a pickle, which can run code and is not read." if pickled else ""
-        raise ModelError(f"{folder} holds no .safetensors file.{why}")
+    """Every tensor of the folder's weights. Raises ModelError for a damaged, missing or pickled file."""
+    selection = select(folder)
     found: dict[str, Stored] = {}
-    for path in paths:
+    for path in selection.paths:
         for key, tensor in contents(path).items():
-            if key in found:
+            if key not in found or selection.places.get(key) == path.name:
+                found[key] = tensor
+            elif selection.places.get(key) != found[key].path.name:
                 raise ModelError(f"{path} holds {key} a second time.")
-            found[key] = tensor
-    check_index(folder, found)
     return found
 
 
 def contents(path: Path) -> dict[str, Stored]:
     """The tensors of one file: eight bytes tell the length of a JSON header, which the library has found to be right."""
+    refuse_pointer(path)
     try:
         with safe_open(path, framework="pt"), path.open("rb") as file:
             begin = 8 + int.from_bytes(file.read(8), "little")
@@ -66,14 +114,30 @@ def contents(path: Path) -> dict[str, Stored]:
     return {key: Stored(path, tuple(told["shape"]), told["dtype"], *places[key]) for key, told in header.items()}
 
 
-def check_index(folder: Path, found: dict[str, Stored]) -> None:
-    """A sharded checkpoint's index names every key; a shard that is missing shows here, by name."""
-    path = folder / "model.safetensors.index.json"
-    if not path.exists():
-        return
-    absent = sorted({shard for key, shard in read_index(path).items() if key not in found})
+def check_complete(folder: Path, found: Collection[str], wanted: Iterable[str]) -> None:
+    """Raise ModelError where `wanted` keys are in none of the files, by the name of the file that the index has them in.
+
+    What an index names besides may be missing: some name a tied head that was never written.
+    """
+    places = select(folder).places
+    absent = sorted({places[key] for key in wanted if key in places and key not in found})
     if absent:
         raise ModelError(f"{folder} is incomplete: {', '.join(absent)} is missing or lacks keys that the index names.")
+
+
+def same(one: Stored, other: Stored) -> bool:
+    """Whether two tensors hold the same numbers."""
+    return one.shape == other.shape and all(torch.equal(*pair) for pair in zip(pieces(one), pieces(other)))
+
+
+def pieces(tensor: Stored) -> Iterator[Tensor]:
+    """The numbers of a tensor in fp64, a few at a time."""
+    kind, few = FLOATS[tensor.dtype], PIECE // 8
+    with tensor.path.open("rb") as file:
+        file.seek(tensor.start)
+        for begin in range(0, tensor.size, few * kind.itemsize):
+            read = bytearray(file.read(min(few * kind.itemsize, tensor.size - begin)))
+            yield torch.frombuffer(read, dtype=kind).double()
 
 
 def read_index(path: Path) -> dict[str, str]:

@@ -107,7 +107,7 @@ def connect_what_if(shelf: Shelf, parts: Page, controls: Controls) -> None:
 def connect_settings(shelf: Shelf, parts: Page) -> None:
     def of_model(model: str, preset: str) -> list[Any]:
         """The settings of another model, once it is chosen."""
-        return [gr.update(info=shelf.source(model).note), *of_preset(preset, model)]
+        return [gr.update(info=shelf.note(model)), *of_preset(preset, model)]
 
     def of_preset(preset: str, model: str) -> list[Any]:
         values = preset_values(preset, shelf.source(model))
@@ -205,7 +205,7 @@ def open_link(shelf: Shelf) -> Callable[[gr.Request], tuple[Any, ...]]:
         link = share.read(dict(request.query_params), shelf)
         model = link.model or shelf.first
         values = defaults(shelf.source(model)) | link.settings
-        menu = gr.update(value=model, info=shelf.source(model).note)
+        menu = gr.update(value=model, info=shelf.note(model))
         form = [link.prompt, menu, link.left, link.right, *(values[name] for name in NAMES)]
         # without anything to say it leaves the banner alone: a quick visitor may have one by now
         shown = [gr.skip(), gr.skip(), link.sentence or gr.skip()]

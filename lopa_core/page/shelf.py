@@ -33,7 +33,7 @@ class Shelf:
 
     @property
     def sources(self) -> dict[str, Source]:
-        coming = [self.opening.source] if self.opening else []
+        coming = [(self.opening.model or self.opening).source] if self.opening else []
         return {source.name: source for source in (*coming, *(model.source for model in self.models))}
 
     def choices(self) -> list[tuple[str, str]]:
@@ -55,6 +55,14 @@ class Shelf:
         if here is None:
             raise PageError(f"{self.opening.error or f'{source.title} is not here yet ({self.opening.state})'} Meanwhile, take another.")
         return here
+
+    def note(self, name: str) -> str:
+        """What is said of a model under the menu: what it is good at, what was assumed of its checkpoint or left aside.
+
+        Raises PageError.
+        """
+        source, here = self.source(name), {model.name: model for model in (*self.models, self.main)}
+        return " ".join((source.note, *here.get(name, source).notices))
 
     def cannot(self, name: str) -> str:
         """Why a recording of this model cannot be decoded on from here; "" if it can."""

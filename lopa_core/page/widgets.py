@@ -74,7 +74,7 @@ def model_group(shelf: Shelf, start: dict[str, Any]) -> Widgets:
         "preset": gr.Dropdown(
             [OWN, *PUBLISHED], value=OWN, label="Preset", info="Fills in everything below; the paper's are for D2F-Dream."
         ),
-        "model": gr.Dropdown(shelf.choices(), value=shelf.first, label="Model", info=shelf.main.source.note),
+        "model": gr.Dropdown(shelf.choices(), value=shelf.first, label="Model", info=shelf.note(shelf.first)),
         **{side: gr.Dropdown(decoders, value=name, label=label(side), info=in_a_line(name)) for side, name in SIDES.items()},
         "max_new_tokens": slider(start, "max_new_tokens", "A whole number of blocks."),
         "attention": menu(start["attention"], ATTENTIONS, LABELS["attention"], "Whether blocks see those behind them (full); as trained."),

@@ -39,6 +39,7 @@ class Attached(Crew):
         if hello.get("at") != "attached":
             raise ModelError(f"The workers at {where} cannot be attached to: {str(hello.get('error'))[:200]}")
         self.model, self.dtype = hello["model"], hello["dtype"]
+        self.notices, self.shifted = tuple(hello["notices"]), hello["shifted"]
         self.names = tuple(hello["devices"])
         self.peers = [Member(rank, name, at="ready", name=name) for rank, name in enumerate(self.names)]
         self.become("ready", "")

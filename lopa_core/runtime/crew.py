@@ -69,6 +69,7 @@ class Crew(ABC):
         self.names: tuple[str, ...] = tuple(names)  # the devices, in words once the workers have told
         self.peers: Sequence[Member] = []
         self.state, self.reason, self.dtype = "starting", "", ""
+        self.notices: tuple[str, ...] = ()  # of the checkpoint, once it is loaded
         self.changed = threading.Condition()
         self.call: Call | None = None
         self.one_run = threading.Lock()

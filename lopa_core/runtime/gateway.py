@@ -128,7 +128,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     dist.all_gather_object(names, model.hardware)
     if gate:
         gate.complete.wait(MEETING)
-        gate.about = {"model": model.name, "devices": names, "dtype": model.health()["dtype"]}
+        told = {"notices": model.config.notices, "shifted": model.config.shifted}
+        gate.about = {"model": model.name, "devices": names, "dtype": model.health()["dtype"], **told}
         print(f"{count} workers are ready; attach with: python app.py --connect {host}:{port}", flush=True)
     worker.serve(rank, names)
 

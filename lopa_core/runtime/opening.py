@@ -75,6 +75,7 @@ class Opening:
             self.begun = self.place.open(checkpoint, self.loading)
             self.begun.wait()
             self.model = self.begun
+            announce(self.model)
         except Abandoned:
             log.info("%s is not wanted any more", self.source.title)
         except ModelError as error:
@@ -110,6 +111,12 @@ class Opening:
         self.closed = True
         if self.begun:
             self.begun.close()
+
+
+def announce(model: Model) -> None:
+    """Its notices into the log, where who started the program reads them."""
+    for notice in model.notices:
+        log.warning("%s: %s", model.name, notice)
 
 
 def open_checkpoint(source: Source, place: Place, progress: Progress | None = None) -> Model:

@@ -164,6 +164,7 @@ class Pool(Crew):
         peer.at = message["at"]
         if peer.at == "loaded":
             peer.name, self.dtype = message["device"], message["dtype"]
+            self.notices = tuple(message.get("notices", ()))
         steps = [each.at for each in self.peers]
         if all(step == "ready" for step in steps):
             self.came_up = True

@@ -40,6 +40,10 @@ class PooledModel(Model):
         return RemoteRace(self.crew, self.config, prompt, lanes, forced, warm)
 
     @property
+    def notices(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*super().notices, *self.crew.notices)))
+
+    @property
     def state(self) -> str:
         return self.crew.state
 
@@ -68,6 +72,8 @@ def open_pool(
     threads = threads or (max(1, torch.get_num_threads() // ranks) if kind == "cpu" else 0)
     told = ["--model", str(checkpoint.folder), "--threads", str(threads), "--tensor", str(tensor)]
     told += ["--adapter", str(checkpoint.adapter)] if checkpoint.adapter else []
+    if checkpoint.source.shifted is not None:
+        told += ["--shifted" if checkpoint.source.shifted else "--no-shifted"]
     told += ["--dtype", str(dtype).removeprefix("torch.")] if dtype else []
     check_divisible(checkpoint.config(), tensor)  # what cannot be is told before any process is started
     model = PooledModel(Pool(devices, told, patience, tensor=tensor), checkpoint)
@@ -83,11 +89,15 @@ def attach(checkpoint: Checkpoint, address: str, secret: str) -> PooledModel:
         raise ModelError(f"--connect: {error}") from None
     if len(secret) < 8:
         raise ModelError("--connect needs LOPA_SECRET, the secret of at least 8 characters that the workers were started with.")
-    checkpoint.config()
+    config = checkpoint.config()
     crew = Attached(where, secret.encode())
     if crew.model != checkpoint.source.name:
         crew.close()
         raise ModelError(f"The workers at {address} have {crew.model}, not {checkpoint.source.name}: give the same by --model.")
+    if crew.shifted != config.shifted:
+        crew.close()
+        flag = "--shifted" if crew.shifted else "--no-shifted"
+        raise ModelError(f"The workers at {address} were started {flag}, this app was not: give both the same.")
     model = PooledModel(crew, checkpoint)
     atexit.register(model.close)
     return model

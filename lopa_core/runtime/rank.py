@@ -42,6 +42,8 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     """What a worker is told of its network, the same for all ways to start it."""
     parser.add_argument("--model", required=True, metavar="NAME", help="folder, Hub id or key, the same on every machine")
     parser.add_argument("--adapter", metavar="NAME", help="peft LoRA to merge, folder or Hub id")
+    shifted = "whether row i of the logits predicts slot i + 1 (default: as the checkpoint's family)"
+    parser.add_argument("--shifted", action=argparse.BooleanOptionalAction, help=shifted)
     parser.add_argument("--dtype", choices=("float32", "bfloat16"), help="default: bfloat16 on a GPU, float32 on a CPU")
     parser.add_argument("--threads", type=int, default=0, metavar="N", help="CPU threads of each rank")
     parser.add_argument("--tensor", type=int, default=1, metavar="N", help="ranks that share one copy of the network (%(default)s)")
@@ -52,7 +54,7 @@ def load(args: argparse.Namespace, device: torch.device) -> LocalModel:
     """The checkpoint on `device`; on the CPU as long as it still has to be cut up. Raises ModelError."""
     if args.threads:
         torch.set_num_threads(args.threads)
-    checkpoint = read_source(args.model, args.adapter).fetch()
+    checkpoint = read_source(args.model, args.adapter, shifted=args.shifted).fetch()
     dtype = getattr(torch, args.dtype) if args.dtype else None
     if args.tensor == 1:
         return open_model(checkpoint, device=device, dtype=dtype)

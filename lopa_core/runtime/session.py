@@ -60,6 +60,11 @@ class Model(ABC):
     def close(self) -> None:
         """Give back what it holds."""
 
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """Sentences on what was assumed of the checkpoint, left aside or taken otherwise than its files say."""
+        return tuple(dict.fromkeys((*self.source.notices, *self.config.notices)))
+
     def traces(self, race: Race, prompt: str) -> list[Trace]:
         """What has happened in a race so far, a trace per lane. prompt: the text that was encoded."""
         told = {"model": self.name, "prompt": prompt, "tokenizer": self.tokenizer, "hardware": self.hardware}
@@ -137,7 +142,8 @@ def open_model(
     place = usable(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     size = parameters(checkpoint.config())
     dtype = dtype or choose_dtype(size, available=available(place), kind=place.type)
-    network = load(checkpoint.folder, adapter=checkpoint.adapter, device=place, dtype=dtype, progress=progress)
+    shifted = checkpoint.source.shifted
+    network = load(checkpoint.folder, adapter=checkpoint.adapter, shifted=shifted, device=place, dtype=dtype, progress=progress)
     if whole:
         prepack(network)
     return LocalModel(checkpoint, network, describe(place))

@@ -127,7 +127,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     with dying():
         worker = Worker(Link(Connection(args.link)), args.rank)
         worker.model = model = load(worker.link, args)
-        worker.link.send(at="loaded", device=model.hardware, dtype=model.health()["dtype"])
+        worker.link.send(at="loaded", device=model.hardware, dtype=model.health()["dtype"], notices=model.config.notices)
         go = worker.commands.get()  # all have loaded: from here on they wait for each other
         store = Path(args.store).absolute().as_uri()
         rank = ranks.join(args, model, ranks.place(args.device), init_method=store, rank=args.rank, world_size=args.ranks)

@@ -100,6 +100,7 @@ def test_damaged_index_is_named(dream, text):
 
 
 def test_key_in_two_files_is_named(dream):
+    (dream / "model.safetensors").rename(dream / "weights.safetensors")  # neither the usual name nor an index says which counts
     save_file({Q: torch.zeros(36, 36)}, dream / "more.safetensors")
     with pytest.raises(ModelError, match=f"{Q} a second time"):
         load(dream)

@@ -52,11 +52,11 @@ def test_each_model_type_is_read_as_its_family(raw, shifted, qk_norm, qkv_bias, 
     assert config.family == raw["model_type"].lower() in FAMILIES
     assert (config.shifted, config.qk_norm, config.qkv_bias, config.attention) == (shifted, qk_norm, qkv_bias, attention)
     assert config.head_dim == raw.get("head_dim", 6) and config.mask_id == 60 and config.end_ids == (59,)
-    assert config.block_size == raw.get("block_size")
+    assert config.block_size == (raw.get("block_size") if attention == "block_causal" else None)
 
 
 def test_a_trained_block_is_told_by_block_causal_families_only():
-    assert parse_config(qwen3_config(model_type="sdar")).block_size is None
+    assert parse_config(qwen3_config(model_type="sdar")).block_size == 4  # as in its authors' scripts
     assert parse_config(qwen3_config(block_size=16)).block_size is None
     with pytest.raises(ModelError, match="block_size"):
         parse_config(qwen3_config(model_type="sdar", block_size=0))
@@ -266,8 +266,34 @@ def test_all_end_tokens_are_told_in_order(tmp_path):
     assert (config.end_ids, config.eos_id) == ((55, 54, 57), 55)
     config = read_config(write(tmp_path, dream_config(eos_token_id=None), generation={"eos_token_id": 3}, tokenizer={}))
     assert (config.end_ids, config.eos_id) == ((3,), 3)
-    with pytest.raises(ModelError, match="end-of-text token 61"):
-        read_config(write(tmp_path, dream_config(), generation={"eos_token_id": 61}))
+
+
+@pytest.mark.parametrize("ids", [-1, 61, [128001, 3], [3, -1]])
+def test_end_tokens_of_another_model_are_left_out_with_a_notice(tmp_path, ids):
+    """All of that file's: id 3 of another model would end the texts of this one anywhere."""
+    config = read_config(write(tmp_path, dream_config(), generation={"eos_token_id": ids}))
+    (notice,) = config.notices
+    assert config.end_ids == (59,) and notice.startswith("generation_config.json ends a text by token ")
+    assert "a vocabulary of 61 does not have" in notice
+
+
+@pytest.mark.parametrize("ids", ["59", [None], True, {"a": 1}])
+def test_end_tokens_that_are_none_are_named_with_their_file(tmp_path, ids):
+    with pytest.raises(ModelError, match="generation_config.json: eos_token_id must be"):
+        read_config(write(tmp_path, dream_config(), generation={"eos_token_id": ids}))
+
+
+def test_the_end_tokens_of_all_tokenizer_files_end_a_text(tmp_path):
+    write(tmp_path, dream_config(), tokenizer=names(**{"<|im_end|>": 57, "</s>": 50}) | {"eos_token": "</s>"})
+    (tmp_path / "special_tokens_map.json").write_text(json.dumps({"eos_token": {"content": "<|im_end|>"}}))
+    assert read_config(tmp_path).end_ids == (59, 50, 57)
+
+
+@pytest.mark.parametrize(("told", "wide"), [({}, True), ({"rope_full_precision": True}, True), ({"rope_full_precision": False}, False)])
+def test_llada_tells_whether_positions_are_rotated_in_fp32(told, wide):
+    assert parse_config(llada_config(**told)).rope_fp32 is wide and not parse_config(dream_config()).rope_fp32
+    with pytest.raises(ModelError, match="rope_full_precision must be true or false, not 'yes'"):
+        parse_config(llada_config(rope_full_precision="yes"))
 
 
 def test_a_model_may_have_no_end_token():

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from lopa_core.model.mask import block_causal_mask, padding_mask
+from lopa_core.model.network import rope_table, rotate
 
 from ..helpers.models import dream_config, llada_config, qwen3_config, random_network
 
@@ -87,3 +88,21 @@ def test_positions_behind_the_model_are_refused():
     network = random_network(dream_config(max_position_embeddings=16))
     with pytest.raises(ValueError, match="17.*16"):
         network(random_tokens(1, 4), start=13)
+
+
+@pytest.mark.parametrize("wide", [True, False])
+def test_queries_and_keys_are_rotated_in_the_precision_of_training(wide):
+    """LLaDA's rope_full_precision: in fp32, so that the result is off by one rounding at most; else in the model's dtype."""
+    network = random_network(llada_config(rope_full_precision=wide), dtype=torch.bfloat16)
+    x = torch.randn(2, 6, 40, 6, generator=torch.Generator().manual_seed(0)).bfloat16()
+    turned = rotate(x, *network.rope(slice(0, 40), x.device, x.dtype))
+    exact = rotate(x.double(), *(table[:40] for table in rope_table(network.config, x.device, torch.float64)))
+    assert turned.dtype == torch.bfloat16
+    assert ((turned.double() - exact).abs() <= exact.abs() * 2**-8 + 1e-6).all() == wide
+
+
+@pytest.mark.parametrize(("dtype", "differs"), [(torch.bfloat16, True), (torch.float32, False)])
+def test_the_precision_of_the_rotation_reaches_the_logits(dtype, differs):
+    networks = [random_network(llada_config(rope_full_precision=wide), dtype=dtype) for wide in (True, False)]
+    logits = [network.head(network(torch.arange(40)[None])) for network in networks]
+    assert torch.equal(*logits) != differs

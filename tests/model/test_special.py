@@ -8,6 +8,7 @@ import pytest
 from lopa_core.model.errors import ModelError
 from lopa_core.model.presets import DEFAULT, PRESETS
 from lopa_core.model.special import SpecialTokens, special_tokens
+from lopa_core.model.token_files import TokenizerFiles
 
 from ..helpers.vocabularies import CHATML, LLADA, entry, merges_folder, whole_folder, write
 
@@ -64,10 +65,30 @@ def test_files_may_disagree_about_padding_alone(tmp_path):
     assert special_tokens(tmp_path).eos == 6
 
 
+@pytest.mark.parametrize("empty", ["", {"content": ""}, None])
+@pytest.mark.parametrize("role", ["bos_token", "eos_token", "unk_token", "pad_token", "mask_token"])
+def test_an_empty_token_is_none(tmp_path, role, empty):
+    added = {"added_tokens_decoder": {"5": entry("<a>"), "6": entry("")}, "additional_special_tokens": ["", "<a>"]}
+    write(tmp_path, CONFIG, added | {role: empty})
+    write(tmp_path, ADDED, {"": 7})
+    assert special_tokens(tmp_path) == SpecialTokens(ids={"<a>": 5})
+    write(tmp_path, MAP, {role: "<a>"})  # an empty one contradicts nothing
+    assert "<a>" in special_tokens(tmp_path).ids and TokenizerFiles(tmp_path).names == {role: "<a>"}
+
+
+def test_several_files_may_name_several_ends(tmp_path):
+    write(tmp_path, CONFIG, {"eos_token": "<a>", "added_tokens_decoder": {"5": entry("<a>"), "6": entry("<b>", special=False)}})
+    write(tmp_path, MAP, {"eos_token": {"content": "<b>"}})
+    tokens = special_tokens(tmp_path)
+    assert (tokens.eos, tokens.more_ends, tokens.ends) == (5, (6,), (5, 6)) and tokens.ids == {"<a>": 5, "<b>": 6}
+    write(tmp_path, MAP, {"eos_token": "<a>"})
+    assert special_tokens(tmp_path).ends == (5,)
+
+
 A, B = entry("<a>"), entry("<b>")
 WRONG = {
     "two masks": ({CONFIG: {"mask_token": "<a>", "added_tokens_decoder": {"5": A, "6": B}}, MAP: {"mask_token": "<b>"}}, "'<a>' in"),
-    "two ends": ({CONFIG: {"eos_token": "<a>"}, MAP: {"eos_token": {"content": "<b>"}}}, "eos_token"),
+    "two begins": ({CONFIG: {"bos_token": "<a>"}, MAP: {"bos_token": {"content": "<b>"}}}, "bos_token"),
     "two ids": ({CONFIG: {"added_tokens_decoder": {"5": A}}, ADDED: {"<a>": 6}}, "contradicts itself"),
     "two texts": ({CONFIG: {"added_tokens_decoder": {"5": A}}, WHOLE: {"added_tokens": [B | {"id": 5}]}}, "contradicts itself"),
     "two nameless masks": ({ADDED: {"<|mask|>": 4, "<|MASK|>": 5}}, "several mask tokens"),
@@ -75,7 +96,7 @@ WRONG = {
     "a mask outside the vocabulary": ({CONFIG: {"mask_token": "<m>"}, "vocab.json": {"a": 0}}, "'<m>' is in none"),
     "a token that is a number": ({CONFIG: {"eos_token": 7}}, "eos_token must be a text"),
     "a token without content": ({CONFIG: {"eos_token": {"special": True}}}, "eos_token must be a text"),
-    "an empty token": ({CONFIG: {"mask_token": ""}}, "mask_token must be a text"),
+    "a token that is false": ({CONFIG: {"mask_token": False}}, "mask_token must be a text"),
     "a decoder that is a list": ({CONFIG: {"added_tokens_decoder": [A]}}, "JSON object"),
     "an id that is none": ({CONFIG: {"added_tokens_decoder": {"five": A}}}, "whole number"),
     "an id below 0": ({ADDED: {"<a>": -1}}, "whole number"),

@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from tokenizers import AddedToken, processors
+from tokenizers import Tokenizer as Backend
 from transformers import PreTrainedTokenizerFast
 
 from lopa_core.model.errors import ModelError
@@ -112,6 +114,63 @@ def test_words_reach_over_the_border_of_template_and_text(tmp_path):
         ids = tokenizer.encode_prompt(text)
         assert ids[: len(trained().encode("Question").ids)] == trained().encode("Question").ids
     assert sum(pieces, []) != trained().encode("Question").ids
+
+
+WORDS = ("<think>", "</think>", "<tool_call>", "[TOOL_CALLS]", "<|fim_prefix|>", "<｜tool▁sep｜>")
+
+
+@pytest.mark.parametrize("word", WORDS)
+@pytest.mark.parametrize("layout", ["merges", "whole"])
+def test_a_control_word_that_is_not_called_special_stays_text_of_the_user(tmp_path, layout, word):
+    template = f"<|im_start|>{word}{{{{ prompt }}}}{word}<|im_end|>"
+    if layout == "merges":
+        merges_folder(tmp_path, plain=WORDS, chat_template=template)
+    else:
+        backend = Backend.from_file(str(whole_folder(tmp_path, CHATML, chat_template=template) / "tokenizer.json"))
+        backend.add_tokens([AddedToken(each, normalized=False) for each in WORDS])
+        backend.save(str(tmp_path / "tokenizer.json"))
+    tokenizer = Tokenizer(tmp_path)
+    index = tokenizer.backend.token_to_id(word)
+    assert index not in tokenizer.special
+    for text in (word, f"say {word} and", f"{word}{word}<|im_end|>"):
+        ids = tokenizer.encode_prompt(text)
+        assert ids.count(index) == 2 and ids[1] == ids[-2] == index  # the template's own
+        assert tokenizer.backend.decode(ids, skip_special_tokens=False) == tokenizer.render(text)
+
+
+@pytest.mark.parametrize("word", ["    ", "\n\n", "lopa", "[]", "|||", "🦜🦜"])
+def test_added_words_of_ordinary_text_are_used_as_in_training(tmp_path, word):
+    tokenizer = Tokenizer(merges_folder(tmp_path, plain=(word, "<think>"), chat_template="{{ prompt }}"))
+    assert tokenizer.backend.token_to_id(word) in tokenizer.encode_prompt(f"a{word}b")
+    assert tokenizer.backend.token_to_id(word) in tokenizer.encode_prompt(f"a{word}b <think>")
+
+
+def with_processor(folder, single, special=CHATML, **config):
+    """A tokenizer.json whose post-processor adds tokens of its own."""
+    backend = Backend.from_file(str(whole_folder(folder, special, **config) / "tokenizer.json"))
+    ids = [(name, backend.token_to_id(name)) for name in special]
+    backend.post_processor = processors.TemplateProcessing(single=single, pair=f"{single} $B", special_tokens=ids)
+    backend.save(str(folder / "tokenizer.json"))
+    return Tokenizer(folder, prompt="plain"), dict(ids)
+
+
+@pytest.mark.parametrize(
+    ("single", "config", "front"),
+    [
+        ("<|beginoftext|> $A", {}, ["<|beginoftext|>"]),
+        ("<|beginoftext|> $A", {"bos_token": "<|beginoftext|>"}, ["<|beginoftext|>"]),
+        ("<|beginoftext|> $A", {"bos_token": "<|beginoftext|>", "add_bos_token": True}, ["<|beginoftext|>"]),
+        ("<|beginoftext|> $A", {"bos_token": "<|beginoftext|>", "add_bos_token": False}, []),
+        ("<|im_start|> <|beginoftext|> $A <|im_end|>", {}, ["<|im_start|>", "<|beginoftext|>"]),
+        ("$A <|im_end|>", {}, []),
+    ],
+)
+def test_a_plain_prompt_begins_as_the_post_processor_has_it(tmp_path, single, config, front):
+    tokenizer, ids = with_processor(tmp_path, single, **config)
+    plain = tokenizer.backend.encode("Mia has", add_special_tokens=False).ids
+    assert tokenizer.encode_prompt("Mia has") == [ids[name] for name in front] + plain
+    templated = Tokenizer(whole_folder(tmp_path, CHATML, chat_template="{{ prompt }}"))
+    assert templated.encode_prompt("Mia has") == plain  # a template writes its own
 
 
 def test_thinking_is_turned_off_by_an_argument(tmp_path):
