@@ -131,7 +131,8 @@ def ratios(told: dict[str, dict[str, float]]) -> dict[str, Any]:
     ]  # fmt: skip
     best = max(near, key=speed.get, default=None)
     return {
-        "k7_to_plain_loop": speed[MOST] / speed[PLAIN], "k7_window_to_plain_loop": speed[WHOLE] / speed[PLAIN],
+        "k7_to_plain_loop": speed[MOST] / speed[PLAIN],
+        "k7_window_to_plain_loop": speed[WHOLE] / speed[PLAIN],
         "best_lopa": best,
         "best_lopa_to_baseline": speed[best] / speed[BASELINE] if best else None,
     }

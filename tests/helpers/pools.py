@@ -1,4 +1,4 @@
-"""Pools of workers for tests: impatient ones, and what is asked of them."""
+"""Pools of workers for tests: impatient ones but for their start, which takes long on a busy machine; and what is asked of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .models import MODELS
 PROMPT = [165, 485, 77, 202, 333, 24, 37]
 SETTINGS = DecodeSettings(max_new_tokens=32, block_size=8, tau_add=0.1)
 LANES = {"confidence": SETTINGS.decoder("confidence"), "lopa": SETTINGS}
-QUICK = Patience(start=60, silence=5, answer=4, beat=0.1, missed=100, rest=0.1, longest_rest=0.4)
+QUICK = Patience(start=300, silence=5, answer=4, beat=0.1, missed=100, rest=0.1, longest_rest=0.4)
 
 
 class Stage:
@@ -43,7 +43,7 @@ class Stage:
         """Both workers there, nothing of an earlier fault left."""
         for file in self.faults.iterdir():
             file.unlink()
-        self.pool.wait(90)
+        self.pool.wait(300)
         assert self.pool.state == "ready"
 
     def pids(self) -> list[int]:
