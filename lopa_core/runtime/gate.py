@@ -91,8 +91,11 @@ class Gate:
             while True:
                 self.pass_on(link.receive() | {"rank": rank})
         except (EOFError, OSError, ValueError):
-            log.error("Rank %s is gone; its launcher has to start all of them again", rank)
-            os._exit(1)
+            self.lose(rank)
+
+    def lose(self, rank: int) -> None:
+        log.error("Rank %s is gone; its launcher has to start all of them again", rank)
+        os._exit(1)
 
     def pass_on(self, message: dict[str, Any]) -> None:
         app = self.app
