@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lopa_core.io.console import print_anything
+from lopa_core.model.precision import DTYPES
 
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"  # read when gradio is imported
 
@@ -127,8 +128,8 @@ def whole(most: int | None = None) -> Callable[[str], int]:
 
 
 def precision(text: str) -> str:
-    if text not in ("float32", "bfloat16"):
-        raise argparse.ArgumentTypeError(f"{text!r} is neither float32 nor bfloat16")
+    if text not in DTYPES:
+        raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(DTYPES)}")
     return text
 
 
@@ -198,7 +199,7 @@ FLAGS = (
         "shifted", either, "whether row i of the logits predicts slot i + 1 (--no-shifted: slot i)", "as the checkpoint's family",
     ),
     Flag("device", str, "cpu, cuda, cuda:1 ...", "a GPU if there is one", metavar="NAME"),
-    Flag("dtype", precision, "float32 or bfloat16, of the network", "bfloat16 on a GPU; on a CPU float32 if that fits", metavar="TYPE"),
+    Flag("dtype", precision, f"{', '.join(DTYPES)}: of the network", "bfloat16 on a GPU; on a CPU float32 if that fits", metavar="TYPE"),
     Flag("threads", whole(1024), "processor threads of the network", "all", metavar="N"),
     Flag("ranks", whole(64), "workers, one per device, over which the branches are spread", "one per GPU; none without", metavar="N"),
     Flag("tensor", whole(64), "workers that share one copy of a network too large for one device", "1, each has its own", 1, "N"),

@@ -10,8 +10,8 @@ import torch
 from ..bench.steps import SHAPES, Limits, StepTime, measure_limits, random_network, shape, time_steps
 from ..bench.tables import STEPS, table
 from ..decode.settings import SettingsError
+from ..model.precision import DTYPES
 from ..runtime.device import describe, usable
-from . import options
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--prefix", type=int, default=512, metavar="N", help="cached slots before it (default 512)")
     parser.add_argument("--repeats", type=int, default=20, metavar="N", help="of each, the median is shown (default 20)")
     parser.add_argument("--device", help="cpu, cuda, cuda:1 ... (default: a GPU if there is one)")
-    parser.add_argument("--dtype", choices=options.DTYPES, help="default: bfloat16 on a GPU, float32 on a CPU")
+    parser.add_argument("--dtype", choices=DTYPES, help="default: bfloat16 on a GPU, float32 on a CPU")
     parser.add_argument("--threads", type=int, default=0, help="CPU threads (default: torch's choice)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 

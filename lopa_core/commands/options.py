@@ -16,11 +16,11 @@ from ..decode.settings import DecodeSettings, SettingsError
 from ..io.reading import MARK, EncodingError, decode_text
 from ..model.errors import ModelError
 from ..model.hub_progress import console_bar
+from ..model.precision import DTYPES
 from ..model.source import Source, read_source
 from ..runtime.opening import Place, open_checkpoint
 from ..runtime.session import LocalModel, Model
 
-DTYPES = ("float32", "bfloat16", "float64")
 LONGEST_PROMPT_FILE = 2**20
 
 

@@ -8,5 +8,9 @@ class ModelError(ValueError):
     """
 
 
-class NoRoom(ModelError):
-    """A device has no room for the model; another device may."""
+class DeviceError(ModelError):
+    """What is wrong lies with the device: another one may do, or this one later."""
+
+
+class NoRoom(DeviceError):
+    """A device has no room for the model."""

@@ -35,6 +35,11 @@ def prepacked(network: nn.Module) -> bool:
     return any(isinstance(part, Prepacked) for part in network.modules())
 
 
+def reorders(dtype: torch.dtype) -> bool:
+    """Whether this CPU's library can lay out weights of `dtype`: in bf16 only a newer CPU's."""
+    return dtype == torch.float32 or (dtype == torch.bfloat16 and torch.ops.mkldnn._is_mkldnn_bf16_supported())
+
+
 def prepack(network: nn.Module) -> None:
     """Lay out a network's matrices, in place, where that pays: our transformer, small, on a CPU that has oneDNN, in fp32 or bf16.
 
@@ -42,10 +47,10 @@ def prepack(network: nn.Module) -> None:
     """
     if not isinstance(network, Transformer) or network.device.type != "cpu" or not torch.backends.mkldnn.is_available():
         return
-    if not hasattr(torch.ops.mkldnn, "_linear_pointwise"):
+    if not all(hasattr(torch.ops.mkldnn, name) for name in ("_linear_pointwise", "_is_mkldnn_bf16_supported")):
         return  # not part of torch's public interface: another release may do without
     small = sum(weight.numel() for weight in network.parameters()) <= LARGEST
-    if small and network.dtype in (torch.float32, torch.bfloat16):
+    if small and reorders(network.dtype):
         owners = [(owner, name, part) for owner in network.modules() for name, part in owner.named_children() if type(part) is nn.Linear]
         for owner, name, linear in owners:
             setattr(owner, name, Prepacked(linear))

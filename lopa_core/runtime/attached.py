@@ -4,45 +4,65 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from multiprocessing.connection import AuthenticationError
 from typing import Any
 
 from ..model.errors import ModelError
 from .crew import Crew, Member, Patience
 from .gateway import reach
+from .joining import differences
 from .wire import Link
 
 log = logging.getLogger(__name__)
 
 
 class Attached(Crew):
-    """Raises ModelError where the gate cannot be reached, refuses the secret, or has another app attached."""
+    """identity: of the app's model and code (runtime/joining.py), which the workers have to share; None for any.
 
-    def __init__(self, address: tuple[str, int], secret: bytes, patience: Patience | None = None) -> None:
+    Raises ModelError where the gate cannot be reached, refuses the secret, has another app attached, or other workers.
+    """
+
+    def __init__(
+        self, address: tuple[str, int], secret: bytes, patience: Patience | None = None, identity: Mapping[str, str] | None = None
+    ) -> None:
         super().__init__(patience or Patience(), ())
-        self.address, self.secret = address, secret
-        self.closing = threading.Event()
+        self.address, self.secret, self.identity = address, secret, identity
         self.attach()
         threading.Thread(target=self.listen, name="attached workers", daemon=True).start()
+        self.start_heart()
 
     def attach(self) -> None:
         where = f"{self.address[0]}:{self.address[1]}"
         try:
-            self.link = Link(reach(self.address, self.secret, patience=0.0))
-            self.link.send(app=True)
-            hello = self.link.receive()
+            link = reach(self.address, self.secret, patience=0.0)
+            link.send(app=True)
+            hello = link.receive()
+            link.limit(receive=0)  # the heart finds out if it falls silent
         except AuthenticationError:
             raise ModelError(f"The workers at {where} know another secret: set LOPA_SECRET to theirs.") from None
         except (OSError, EOFError, ValueError) as error:
             raise ModelError(f"No workers answer at {where} ({type(error).__name__}): start them first, see README.") from None
         if hello.get("at") != "attached":
+            link.close()
             raise ModelError(f"The workers at {where} cannot be attached to: {str(hello.get('error'))[:200]}")
-        self.model, self.dtype = hello["model"], hello["dtype"]
-        self.notices, self.shifted = tuple(hello["notices"]), hello["shifted"]
-        self.names = tuple(hello["devices"])
+        self.check(hello, link, where)
+        self.names, self.dtype, self.notices = tuple(hello["devices"]), hello["dtype"], tuple(hello["notices"])
         self.peers = [Member(rank, name, at="ready", name=name) for rank, name in enumerate(self.names)]
+        self.link = link
         self.become("ready", "")
+        self.beat()  # health should not have to wait for the next one
+
+    def check(self, hello: dict[str, Any], link: Link, where: str) -> None:
+        """Whether these workers can answer for this app: they may be others than before. Raises ModelError."""
+        theirs = hello.get("identity", {})
+        if self.identity is None or theirs == self.identity:
+            return
+        link.close()
+        if theirs.get("model") != self.identity["model"]:
+            raise ModelError(f"The workers at {where} have {hello['model']}, not {self.identity['model']}: give the same by --model.")
+        differs = differences([self.identity, theirs], ["this side", "theirs"])
+        raise ModelError(f"The workers at {where} differ from this app: {differs}. Start both with the same files and versions.")
 
     def listen(self) -> None:
         """Take in what the workers send; when the gate is lost, come back to it as soon as it is there again."""
@@ -72,6 +92,13 @@ class Attached(Crew):
 
     def tell(self, **message: Any) -> bool:
         return self.link.send(**message)
+
+    def ask(self, number: int, peers: Sequence[Member]) -> None:
+        """Where none of them is heard of any more, the connection is: it is made anew."""
+        if not all(self.silent(peer) for peer in peers):
+            self.tell(do="ping", ping=number)
+        elif self.works:
+            self.restart("The workers have fallen silent.", peers)
 
     def restart(self, why: str, peers: Sequence[Member]) -> None:
         """Only who started them can start them again; a new connection at least cancels what they do."""

@@ -1,6 +1,8 @@
-"""Workers as the app asks them, however they were started: one run at a time, cancelled in step, health that is asked for.
+"""Workers as the app asks them, however they were started: one run at a time, cancelled in step, health at any time.
 
-What happens to them becomes either a message of the run under way or a change of `state`.
+What happens to them becomes either a message of the run under way or a change of `state`. A thread, the heart, asks each
+of them for a sign of life every second: health is what they said last, so that nobody who asks waits for one that hangs,
+and a run ends soon after one of them has gone silent. Workers answer beside a forward, however long it takes.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from typing import Any, NoReturn
 from ..model.errors import ModelError
 
 log = logging.getLogger(__name__)
+HOPELESS = 78  # a worker's exit code where starting it again cannot help; EX_CONFIG of sysexits.h
 
 
 class PoolFault(ModelError):
@@ -27,18 +30,23 @@ class PoolFault(ModelError):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Patience:
     """Seconds. start: from a worker's start until it is ready; silence: without a sign of a run (a collective may take
-    this long); answer: for a ping; rest: before the next attempt, doubled each time up to longest_rest."""
+    this long); answer: until one that says nothing counts as not answering; beat: between two questions of the heart, of
+    which `missed` may go unanswered in a run; rest: before the next attempt, doubled each time up to longest_rest."""
 
     start: float = 900.0
     silence: float = 60.0
     answer: float = 5.0
+    beat: float = 1.0
+    missed: int = 10
     rest: float = 1.0
     longest_rest: float = 60.0
 
 
 @dataclass(slots=True)
 class Member:
-    """One worker. at: starting, loading, loaded, ready; name: its device in words, once it has told; pong: its last answer."""
+    """One worker. at: starting, loading, loaded, ready; name: its device in words, once it has told; pong: its last answer,
+    `heard` on time.monotonic; missed: questions asked since then. They are counted, not timed: after this process itself
+    has stood still nobody has missed more than one."""
 
     rank: int
     device: str
@@ -46,6 +54,8 @@ class Member:
     name: str = ""
     pid: int | None = None
     pong: dict[str, Any] = field(default_factory=lambda: {"pong": 0})
+    heard: float = 0.0
+    missed: int = 0
 
 
 @dataclass(slots=True)
@@ -74,10 +84,15 @@ class Crew(ABC):
         self.call: Call | None = None
         self.one_run = threading.Lock()
         self.numbers = itertools.count(time.time_ns())  # workers may outlive an app: its numbers are not the next one's
+        self.closing = threading.Event()
 
     @abstractmethod
     def tell(self, **message: Any) -> bool:
         """Send to all workers; False where one of them could not be reached."""
+
+    @abstractmethod
+    def ask(self, number: int, peers: Sequence[Member]) -> None:
+        """Send a ping to those of `peers` that can be expected to read it."""
 
     @abstractmethod
     def restart(self, why: str, peers: Sequence[Member]) -> None:
@@ -134,6 +149,8 @@ class Crew(ABC):
             if message is None:
                 call.waiting.clear()
                 raise PoolFault(self.ended("ended unexpectedly"))
+            if "silent" in message:
+                self.give_up(call, f"has said nothing for {self.patience.beat * self.patience.missed:g} seconds")
             if "ended" in message:
                 call.waiting.discard(message["rank"])
                 faults += [message] if message["ended"] not in ("finished", "cancelled") else []
@@ -162,25 +179,42 @@ class Crew(ABC):
         return f"A worker {how}, so the run was broken off; what it had decoded is kept. The workers are being started again."
 
     def health(self) -> dict[str, Any]:
-        """State and, from each worker that answers, its device, memory and what it does."""
-        asked, number = list(self.peers), next(self.numbers)
-        self.tell(do="ping", ping=number)
-        until = time.monotonic() + self.patience.answer
-        workers = [self.answer(peer, number, until) for peer in asked]
+        """State and of each worker its device, memory and what it does, as it said `age` seconds ago. Asks nobody, so never waits."""
+        workers = [self.about(peer) for peer in list(self.peers)]
         return {"state": self.state, "reason": self.reason, "dtype": self.dtype, "workers": workers}
 
-    def answer(self, peer: Member, number: int, until: float) -> dict[str, Any]:
-        """What a worker says to a ping, or to a later one of somebody else; `answers` is False if it does not in time."""
-        about = {"rank": peer.rank, "device": peer.name or peer.device, "at": peer.at, "pid": peer.pid}
-        with self.changed:
-            if not self.changed.wait_for(lambda: peer.pong["pong"] >= number, until - time.monotonic()):
-                return about | {"answers": False}
-        return about | {"answers": True} | {name: peer.pong[name] for name in ("memory", "running", "rounds")}
+    def about(self, peer: Member) -> dict[str, Any]:
+        """`answers` is False where it has said nothing for too long; age is None where it never has."""
+        told, pong = {"rank": peer.rank, "device": peer.name or peer.device, "at": peer.at, "pid": peer.pid}, peer.pong
+        if not pong["pong"]:
+            return told | {"answers": False, "age": None}
+        age = round(time.monotonic() - peer.heard, 1)
+        if age > self.patience.answer:
+            return told | {"answers": False, "age": age}
+        return told | {"answers": True, "age": age} | {name: pong[name] for name in ("memory", "running", "rounds")}
+
+    def start_heart(self) -> None:
+        threading.Thread(target=self.heart, name="heart", daemon=True).start()
+
+    def heart(self) -> None:
+        while not self.closing.wait(self.patience.beat):
+            self.beat()
+
+    def beat(self) -> None:
+        """Ask all workers for a sign of life, and tell the run under way of those that have been silent for too long."""
+        peers, call = self.peers, self.call
+        for peer in peers:
+            peer.missed += 1
+        if peers:
+            self.ask(next(self.numbers), peers)
+        if call is not None and any(peer.rank in call.waiting and self.silent(peer) for peer in call.peers):
+            call.inbox.put({"silent": True})
+
+    def silent(self, peer: Member) -> bool:
+        return peer.missed > self.patience.missed
 
     def take_pong(self, peer: Member, message: dict[str, Any]) -> None:
-        with self.changed:
-            peer.pong = max(peer.pong, message, key=lambda each: each["pong"])  # pings of two threads may be sent out of order
-            self.changed.notify_all()
+        peer.pong, peer.heard, peer.missed = message, time.monotonic(), 0
 
     def take_run(self, message: dict[str, Any]) -> None:
         """A message of a run, with the rank it comes from; the tail of a run before is of no interest."""

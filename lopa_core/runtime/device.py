@@ -9,16 +9,16 @@ from pathlib import Path
 
 import torch
 
-from ..model.errors import ModelError
+from ..model.errors import DeviceError
 
 
 def usable(name: str | torch.device) -> torch.device:
-    """The device of this name. Raises ModelError where it is not there."""
+    """The device of this name. Raises DeviceError where it is not there."""
     try:
         device = torch.device(name)
         torch.zeros(1, device=device).cpu()
     except (RuntimeError, AssertionError, NotImplementedError) as error:
-        raise ModelError(f"Device {str(name)!r} cannot be used: {str(error).splitlines()[0]}") from None
+        raise DeviceError(f"Device {str(name)!r} cannot be used: {str(error).splitlines()[0]}") from None
     return device
 
 

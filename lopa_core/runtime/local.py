@@ -40,8 +40,9 @@ class LocalEngine:
         self.network, self.config = network, network.config
         self.device, self.dtype = network.device, network.dtype
         self.static = isinstance(network, Transformer) and (self.device.type == "cuda" if static is None else static)
-        self.devices = (describe(self.device),)
+        self.devices, self.clock = (describe(self.device),), None
         self.spans: list[TraceSpan] = []
+        self.seconds_in_network = self.seconds_observing = 0.0
         self.spare = [] if spare is None else spare
         self.space: Workspace | None = None
 

@@ -9,17 +9,16 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ..decode.settings import DecodeSettings, SettingsError
-from ..decode.window import Engine
 from ..model.errors import ModelError
 from ..model.family import ModelConfig
 from ..trace.plain import round_data
-from ..trace.recorder import Tape
+from ..trace.recorder import Measured, Tape
 from .race import LocalRace
 
 OUT_OF_MEMORY = ("out of memory", "can't allocate memory")  # of a device, and of this machine in torch's words
 
 
-def line_up(request: Mapping[str, Any], open_engine: Callable[[], Engine], config: ModelConfig) -> LocalRace:
+def line_up(request: Mapping[str, Any], open_engine: Callable[[], Measured], config: ModelConfig) -> LocalRace:
     """The race that a RemoteRace's request asks for. Raises SettingsError."""
     lanes = {name: DecodeSettings(**settings) for name, settings in request["lanes"].items()}
     forced = {int(index): branch for index, branch in request["forced"].items()}

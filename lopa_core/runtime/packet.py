@@ -1,14 +1,19 @@
-"""What crosses between ranks in a round: a fixed header and the records of a rank's masked slots, each 12 bytes and
-what the decoder's rules ask for besides (decode/columns.py).
+"""What crosses between ranks: terms as a decode begins, then in each round a fixed header and the records of a rank's
+masked slots, each 12 bytes and what the decoder's rules ask for besides (decode/columns.py).
 
 Every rank knows from the window how many records each of them has, so nothing but the bytes themselves is sent. The
 checksum is of what the rank was asked: ranks that have drifted apart are found out in the round in which they do.
+
+A collective whose pieces differ in size ends the process. So terms are of one size always, packets of one size through a
+decode, by what the terms agree on; records beyond that follow once all ranks are known to have been asked the same.
 """
 
 from __future__ import annotations
 
+import json
 import struct
 import zlib
+from collections.abc import Mapping
 from dataclasses import astuple, dataclass
 
 import numpy as np
@@ -18,7 +23,9 @@ from ..decode.window import PER_QUERY, Window
 FINE, FAILED = 0, 1
 HEADER = struct.Struct("<IIIIdd")  # status, cancel, checksum, unused, began, ended
 PLAIN = 3  # numbers of a record, fp32: token, probability, confidence
-GRAIN = 32  # records: room grows in steps, so that ranks that disagree by a few still meet
+GRAIN = 32  # records: room grows in steps
+MOST = 1024  # records of a packet; a round with more of them pays for a second collective
+TERMS = 512  # bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +40,7 @@ class Header:
 
 
 def room(counts: list[int], width: int = PLAIN) -> int:
-    """Bytes of a packet, the same on all ranks, for the given records per rank, of `width` numbers each."""
+    """Bytes of a packet with room for the given records per rank, of `width` numbers each."""
     most = max(counts)
     return HEADER.size + 4 * width * (-(-most // GRAIN) * GRAIN)
 
@@ -51,6 +58,15 @@ def read(packet: np.ndarray, count: int, width: int = PLAIN) -> tuple[Header, np
     status, cancel, checksum, _, began, ended = HEADER.unpack(packet[: HEADER.size].tobytes())
     records = packet[HEADER.size : HEADER.size + 4 * width * count].view(np.float32).reshape(width, count)
     return Header(status, bool(cancel), checksum, began, ended), records
+
+
+def write_terms(terms: Mapping[str, str]) -> np.ndarray:
+    """Terms as [TERMS] uint8."""
+    return np.frombuffer(json.dumps(terms).encode().ljust(TERMS), dtype=np.uint8).copy()
+
+
+def read_terms(data: np.ndarray) -> dict[str, str]:
+    return json.loads(data.tobytes())
 
 
 def checksum(window: Window) -> int:

@@ -8,6 +8,7 @@ the same pure code on the same bytes everywhere, so no rank is the others' maste
 from __future__ import annotations
 
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -23,6 +24,7 @@ from ..decode.settings import DecodeSettings, SettingsError
 from ..decode.window import PER_QUERY, Window
 from ..trace.trace import TraceSpan
 from . import packet
+from .joining import differences
 from .local import LocalEngine
 from .packet import Header
 
@@ -66,7 +68,7 @@ class ParallelEngine:
         self.team, self.leads = self.rank // tensor, self.rank % tensor == 0
         self.devices, self.cancelled = devices, cancelled
         self.bytes_sent = self.bytes_committed = 0
-        self.clock = 0.0
+        self.clock = self.seconds_in_network = 0.0
         self.spans: list[TraceSpan] = []
         self.unopened: Exception | None = None
 
@@ -80,12 +82,24 @@ class ParallelEngine:
         self.settings, self.clock = settings, 0.0
         self.width = packet.PLAIN + len(columns(settings))
         self.seconds_in_network = 0.0
+        share = -(-rows // (self.ranks // self.tensor))
+        self.size = packet.room([min(share * settings.slots, packet.MOST)], self.width)
+        self.come_to_terms(rows, length)
         try:
-            share = -(-rows // (self.ranks // self.tensor))
             self.local.open(min(rows, share + (settings.reach == "masks")), length, settings)
             self.unopened = None
         except Exception as error:
             self.unopened = error
+
+    def come_to_terms(self, rows: int, length: int) -> None:
+        """Compare what size and meaning of all that crosses follow from. Raises RankFailed, on all ranks, where it differs."""
+        config, asked = (f"{zlib.crc32(repr(each).encode()):08x}" for each in (self.config, (rows, length, self.settings)))
+        dtype = str(self.local.dtype).removeprefix("torch.")
+        terms = {"dtype": dtype, "config.json": config, "request": asked, "--tensor": str(self.tensor)}
+        everybodys = self.gather(torch.from_numpy(packet.write_terms(terms)))
+        differs = differences([packet.read_terms(each) for each in everybodys], [f"rank {rank}" for rank in range(self.ranks)])
+        if differs:
+            raise RankFailed(differs)
 
     def close(self) -> None:
         self.local.close()
@@ -97,10 +111,15 @@ class ParallelEngine:
         counts = [
             0 if rank % self.tensor else parts[rank // self.tensor].stop - parts[rank // self.tensor].start for rank in range(self.ranks)
         ]
-        mine, error = self.run(window, packet.room(counts, self.width), began)
-        headers, records = self.exchange(mine, counts)
+        whole = packet.HEADER.size + 4 * self.width * max(counts)
+        mine, error = self.run(window, max(whole, self.size), began)
+        packets = self.gather(mine[: self.size])
+        headers = [packet.read(each, 0)[0] for each in packets]
         self.agree(headers, error)
+        if whole > self.size:
+            packets = np.concatenate((packets, self.gather(mine[self.size :])), axis=1)
         self.measure(headers, began)
+        records = [packet.read(each, count, self.width)[1] for each, count in zip(packets, counts)]
         return self.local.told(np.concatenate(records, axis=1))
 
     def run(self, window: Window, size: int, began: float) -> tuple[Tensor, Exception | None]:
@@ -111,11 +130,18 @@ class ParallelEngine:
             if self.unopened:
                 raise self.unopened
             records = self.local.records(cut(window, low, high)) if high > low else None
+            self.check(records, between(window, low, high))
         except Exception as error:
             return self.packed(Header(packet.FAILED, self.cancelled(), told), None, size), error
         span = self.local.spans[0] if records is not None else TraceSpan(0, (), began, began)
         header = Header(packet.FINE, self.cancelled(), told, span.start - began, span.end - began)
         return self.packed(header, records if self.leads else None, size), None
+
+    def check(self, records: Tensor | None, asked: slice) -> None:
+        """Raise RuntimeError where the others would read something else from these bytes."""
+        wanted = (self.width, asked.stop - asked.start)
+        if records is not None and (records.dtype != torch.float32 or records.shape != wanted):
+            raise RuntimeError(f"The records are {list(records.shape)} in {records.dtype}, not {list(wanted)} in torch.float32.")
 
     @in_step()
     def packed(self, header: Header, records: Tensor | None, size: int) -> Tensor:
@@ -126,14 +152,14 @@ class ParallelEngine:
         return whole
 
     @in_step()
-    def exchange(self, mine: Tensor, counts: list[int]) -> tuple[list[Header], list[np.ndarray]]:
-        """The one collective of a round, and the one copy from the device."""
+    def gather(self, mine: Tensor) -> np.ndarray:
+        """[ranks, bytes] of a tensor of bytes that is of the same size on all ranks: a round's one collective, and its one copy
+        from the device."""
+        mine = mine.to(self.local.device)
         everybodys = torch.empty(self.ranks, len(mine), dtype=torch.uint8, device=mine.device)
         dist.all_gather(list(everybodys), mine, group=self.group)
         self.bytes_sent += len(mine)
-        packets = everybodys.cpu().numpy()
-        told = [packet.read(each, count, self.width) for each, count in zip(packets, counts)]
-        return [header for header, _ in told], [records for _, records in told]
+        return everybodys.cpu().numpy()
 
     def agree(self, headers: list[Header], error: Exception | None) -> None:
         """Raise on all ranks what happened on any of them."""

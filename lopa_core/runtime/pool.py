@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import math
 import os
 import socket
-import struct
 import subprocess
 import sys
 import tempfile
@@ -25,7 +23,7 @@ from multiprocessing import connection
 from pathlib import Path
 from typing import Any
 
-from .crew import Crew, Member, Patience
+from .crew import HOPELESS, Crew, Member, Patience
 from .wire import Link
 
 log = logging.getLogger(__name__)
@@ -53,13 +51,19 @@ class Pool(Crew):
         super().__init__(patience or Patience(), devices)
         self.wanted, self.arguments, self.module, self.tensor = list(devices), list(arguments), module, tensor
         self.left_out: list[str] = []  # devices that cannot be used, and why
-        self.closing = threading.Event()
         self.supervisor = threading.Thread(target=self.supervise, name="pool", daemon=True)
         self.supervisor.start()
+        self.start_heart()
 
     def tell(self, **message: Any) -> bool:
         reached = [peer.link.send(**message) for peer in self.peers]
         return all(reached)
+
+    def ask(self, number: int, peers: Sequence[Peer]) -> None:
+        """A silent one gets no more: what it has got it answers when it goes on, and its socket must not fill up."""
+        for peer in peers:
+            if not self.silent(peer):
+                peer.link.send(do="ping", ping=number)
 
     def restart(self, why: str, peers: Sequence[Peer]) -> None:
         """Let go of the run under way and of its workers; the supervisor then starts new ones."""
@@ -186,6 +190,7 @@ class Pool(Crew):
             peer.process.wait(FAREWELL)
         end([peer])
         code = peer.process.poll()
+        self.hopeless |= code == HOPELESS
         how = f"The worker on {peer.device} " + (f"was killed by signal {-code}." if code and code < 0 else f"ended with code {code}.")
         log.error("%s", how)
         self.restart(how, self.peers)
@@ -205,14 +210,15 @@ def end(peers: Sequence[Peer]) -> None:
 def spawn(module: str, rank: int, ranks: int, device: str, store: Path, arguments: Sequence[str], patience: Patience) -> Peer:
     """A worker process at the other end of a socket pair."""
     mine, its = socket.socketpair()
-    mine.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", math.ceil(patience.answer), 0))  # it may not be reading
+    link = Link(connection.Connection(mine.detach()))
+    link.limit(send=patience.answer)  # it may not be reading
     command = [
         sys.executable, "-m", module, "--link", str(its.fileno()), "--rank", str(rank), "--ranks", str(ranks),
         "--store", str(store), "--device", device, "--timeout", str(patience.silence), *arguments,
     ]  # fmt: skip
     with its:
         process = subprocess.Popen(command, pass_fds=[its.fileno()], env=environment(), stdin=subprocess.DEVNULL)
-    return Peer(rank=rank, device=device, pid=process.pid, process=process, link=Link(connection.Connection(mine.detach())))
+    return Peer(rank=rank, device=device, pid=process.pid, process=process, link=link)
 
 
 def environment() -> dict[str, str]:

@@ -9,11 +9,13 @@ from typing import Any
 import torch
 
 from ..model.errors import ModelError
+from ..model.precision import DTYPES
 from ..model.sharding import check_divisible
 from ..model.source import Checkpoint
 from .attached import Attached
 from .crew import Crew, Patience
 from .gateway import split_address
+from .joining import identity
 from .pool import Pool
 from .race import Lanes
 from .rank import check_teams
@@ -67,6 +69,9 @@ def open_pool(
     tensor: workers that share one copy of the network, for one that exceeds a device.
     """
     check_teams(ranks, tensor)
+    name = str(dtype).removeprefix("torch.") if dtype else ""
+    if name and name not in DTYPES:
+        raise ModelError(f"Workers do not run in {name}: take {', '.join(DTYPES)}.")
     kind = device or ("cuda" if torch.cuda.is_available() else "cpu")
     devices = places(kind, ranks)
     threads = threads or (max(1, torch.get_num_threads() // ranks) if kind == "cpu" else 0)
@@ -74,7 +79,7 @@ def open_pool(
     told += ["--adapter", str(checkpoint.adapter)] if checkpoint.adapter else []
     if checkpoint.source.shifted is not None:
         told += ["--shifted" if checkpoint.source.shifted else "--no-shifted"]
-    told += ["--dtype", str(dtype).removeprefix("torch.")] if dtype else []
+    told += ["--dtype", name] if name else []
     check_divisible(checkpoint.config(), tensor)  # what cannot be is told before any process is started
     model = PooledModel(Pool(devices, told, patience, tensor=tensor), checkpoint)
     atexit.register(model.close)
@@ -89,16 +94,8 @@ def attach(checkpoint: Checkpoint, address: str, secret: str) -> PooledModel:
         raise ModelError(f"--connect: {error}") from None
     if len(secret) < 8:
         raise ModelError("--connect needs LOPA_SECRET, the secret of at least 8 characters that the workers were started with.")
-    config = checkpoint.config()
-    crew = Attached(where, secret.encode())
-    if crew.model != checkpoint.source.name:
-        crew.close()
-        raise ModelError(f"The workers at {address} have {crew.model}, not {checkpoint.source.name}: give the same by --model.")
-    if crew.shifted != config.shifted:
-        crew.close()
-        flag = "--shifted" if crew.shifted else "--no-shifted"
-        raise ModelError(f"The workers at {address} were started {flag}, this app was not: give both the same.")
-    model = PooledModel(crew, checkpoint)
+    ours = identity(checkpoint.source, checkpoint.commit, checkpoint.config())
+    model = PooledModel(Attached(where, secret.encode(), identity=ours), checkpoint)
     atexit.register(model.close)
     return model
 

@@ -11,9 +11,8 @@ from typing import Protocol
 
 from ..decode.loop import check_prompt
 from ..decode.settings import DecodeSettings
-from ..decode.window import Engine
 from ..model.family import ModelConfig
-from ..trace.recorder import Recorder, Tape
+from ..trace.recorder import Measured, Recorder, Tape
 from ..trace.trace import TraceRound
 
 WARM_ROUNDS = 3  # the first forwards pay for kernels' set-up and page faults
@@ -37,7 +36,7 @@ class LocalRace:
     """
 
     def __init__(
-        self, open_engine: Callable[[], Engine], config: ModelConfig, prompt: Sequence[int], lanes: Lanes,
+        self, open_engine: Callable[[], Measured], config: ModelConfig, prompt: Sequence[int], lanes: Lanes,
         forced: Mapping[int, int] | None = None, warm: bool = True,
     ) -> None:  # fmt: skip
         check_lanes(prompt, config, lanes)

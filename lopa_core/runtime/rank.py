@@ -10,16 +10,17 @@ import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 
 import torch
 import torch.distributed as dist
 from torch.distributed.device_mesh import init_device_mesh
 
 from ..model.errors import ModelError
+from ..model.precision import DTYPES
 from ..model.sharding import check_divisible, shard
 from ..model.source import read_source
 from .device import describe, usable
+from .joining import agree
 from .parallel import ParallelEngine
 from .session import LocalModel, open_model
 
@@ -44,10 +45,17 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--adapter", metavar="NAME", help="peft LoRA to merge, folder or Hub id")
     shifted = "whether row i of the logits predicts slot i + 1 (default: as the checkpoint's family)"
     parser.add_argument("--shifted", action=argparse.BooleanOptionalAction, help=shifted)
-    parser.add_argument("--dtype", choices=("float32", "bfloat16"), help="default: bfloat16 on a GPU, float32 on a CPU")
-    parser.add_argument("--threads", type=int, default=0, metavar="N", help="CPU threads of each rank")
+    parser.add_argument("--dtype", choices=DTYPES, help="default: bfloat16 on a GPU, float32 on a CPU")
+    parser.add_argument("--threads", type=natural, default=0, metavar="N", help="CPU threads of each rank (default: torch's choice)")
     parser.add_argument("--tensor", type=int, default=1, metavar="N", help="ranks that share one copy of the network (%(default)s)")
     parser.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS", help="that a collective may take (%(default)g)")
+
+
+def natural(text: str) -> int:
+    """A flag's whole number, 0 or more."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of 0 or more")
+    return int(text)
 
 
 def load(args: argparse.Namespace, device: torch.device) -> LocalModel:
@@ -65,18 +73,20 @@ def load(args: argparse.Namespace, device: torch.device) -> LocalModel:
     return model
 
 
-def join(args: argparse.Namespace, model: LocalModel, device: torch.device, **where: Any) -> Rank:
-    """Meet the other ranks. A collective that takes longer than --timeout fails. where: of init_process_group.
+def join(args: argparse.Namespace, model: LocalModel, device: torch.device, store: dist.Store, rank: int, ranks: int) -> Rank:
+    """Meet the other ranks at `store`. A collective that takes longer than --timeout fails.
 
-    Raises ModelError where the ranks cannot be divided into teams.
+    Raises ModelError where the ranks cannot be divided into teams, or differ in what they have to have in common.
     """
+    check_teams(ranks, args.tensor)
+    agree(store, rank, ranks, model, args.tensor)
     cuda = device.type == "cuda"
     if cuda:
         torch.cuda.set_device(device)
-    timeout = timedelta(seconds=args.timeout)
-    dist.init_process_group("nccl" if cuda else "gloo", timeout=timeout, device_id=device if cuda else None, **where)
-    ranks = dist.get_world_size()
-    check_teams(ranks, args.tensor)
+    dist.init_process_group(
+        "nccl" if cuda else "gloo", store=dist.PrefixStore("group", store), rank=rank, world_size=ranks,
+        timeout=timedelta(seconds=args.timeout), device_id=device if cuda else None,
+    )  # fmt: skip
     if args.tensor == 1:
         return Rank(model, 1, None)
     mesh = init_device_mesh(device.type, (ranks // args.tensor, args.tensor), mesh_dim_names=("branch", "tensor"))
@@ -92,5 +102,5 @@ def check_teams(ranks: int, tensor: int) -> None:
 
 
 def place(name: str | None, local: int = 0) -> torch.device:
-    """The device of a rank by name, or the GPU of its number on this machine, if there are any. Raises ModelError."""
+    """The device of a rank by name, or the GPU of its number on this machine, if there are any. Raises DeviceError."""
     return usable(name or (f"cuda:{local}" if torch.cuda.is_available() else "cpu"))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import socket
+import struct
 import threading
 from multiprocessing.connection import Connection
 from typing import Any
@@ -28,6 +30,7 @@ class Link:
             try:
                 self.connection.send_bytes(frame)
             except OSError:  # the other end is gone, or has not read for too long
+                self.hang_up()  # part of the frame may be under way: nothing can follow it
                 return False
         return True
 
@@ -38,9 +41,24 @@ class Link:
             raise ValueError("A message has to be a JSON object.")
         return message
 
-    def close(self) -> None:
-        """Hang up, so that both ends hear of it even while a thread is listening or sending, and let go."""
-        with contextlib.suppress(OSError), socket.socket(fileno=os.dup(self.connection.fileno())) as line:  # closed already, or gone
+    def limit(self, *, receive: float | None = None, send: float | None = None) -> None:
+        """Seconds that a read or a write may wait for the other end; 0: for ever. Raises OSError where it is closed."""
+        with self.line() as line:
+            for what, seconds in ((socket.SO_RCVTIMEO, receive), (socket.SO_SNDTIMEO, send)):
+                if seconds is not None:
+                    line.setsockopt(socket.SOL_SOCKET, what, struct.pack("ll", math.ceil(seconds), 0))
+
+    def hang_up(self) -> None:
+        """End it, so that both ends hear of it even while a thread is listening or sending."""
+        with contextlib.suppress(OSError), self.line() as line:  # closed already, or gone
             line.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Hang up and let go."""
+        self.hang_up()
         with self.sending:
             self.connection.close()
+
+    def line(self) -> socket.socket:
+        """The socket below, under a number of its own."""
+        return socket.socket(fileno=os.dup(self.connection.fileno()))

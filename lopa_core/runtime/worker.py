@@ -17,14 +17,15 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
-from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
+import torch.distributed as dist
 
 from ..decode.settings import SettingsError
-from ..model.errors import ModelError, NoRoom
+from ..model.errors import DeviceError, ModelError
 from . import rank as ranks
+from .crew import HOPELESS
 from .device import memory
 from .messages import fault, first_line, line_up, told
 from .parallel import Cancelled, RankFailed
@@ -121,39 +122,60 @@ def dying() -> Iterator[None]:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    args = parse(argv)
+    where, _ = address().parse_known_args(argv)
     die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group: the app ends its workers itself
     with dying():
-        worker = Worker(Link(Connection(args.link)), args.rank)
-        worker.model = model = load(worker.link, args)
-        worker.link.send(at="loaded", device=model.hardware, dtype=model.health()["dtype"], notices=model.config.notices)
-        go = worker.commands.get()  # all have loaded: from here on they wait for each other
-        store = Path(args.store).absolute().as_uri()
-        rank = ranks.join(args, model, ranks.place(args.device), init_method=store, rank=args.rank, world_size=args.ranks)
+        worker = Worker(Link(Connection(where.link)), where.rank)
+        with telling(worker.link):
+            args = parse(argv)
+            worker.link.send(at="loading")
+            device = ranks.place(args.device)
+            worker.model = model = load(args, device)
+            worker.link.send(at="loaded", device=model.hardware, dtype=model.health()["dtype"], notices=model.config.notices)
+            go = worker.commands.get()  # all have loaded: from here on they wait for each other
+            rank = ranks.join(args, model, device, dist.FileStore(args.store, args.ranks), args.rank, args.ranks)
         worker.link.send(at="ready")
         worker.serve(rank, go["devices"])
 
 
-def load(link: Link, args: argparse.Namespace) -> LocalModel:
-    """The checkpoint on the device; else the app hears why, and whether it is hopeless: no other device would help."""
-    link.send(at="loading")
-    hopeless = False
+@contextmanager
+def telling(link: Link) -> Iterator[None]:
+    """Around a worker's start: if it fails the app hears why, and whether that is hopeless: no other start or device would help."""
     try:
-        device = ranks.place(args.device)
-        hopeless = True
-        return ranks.load(args, device)
+        yield
     except ModelError as error:
-        link.send(at="failed", error=str(error), hopeless=hopeless and not isinstance(error, NoRoom))
+        hopeless = not isinstance(error, DeviceError)
+        link.send(at="failed", error=str(error), hopeless=hopeless)
+        sys.exit(HOPELESS if hopeless else 1)
+
+
+def load(args: argparse.Namespace, device: torch.device) -> LocalModel:
+    """The checkpoint on the device. Raises ModelError."""
+    try:
+        return ranks.load(args, device)
     except (MemoryError, RuntimeError) as error:
-        link.send(at="failed", error=f"{args.device} cannot take the model: {first_line(error)}", hopeless=False)
-    sys.exit(1)
+        raise DeviceError(f"{device} cannot take the model: {first_line(error)}") from None
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse whose errors the app hears."""
+
+    def error(self, message: str) -> NoReturn:
+        raise ModelError(f"A worker does not understand what it was started with: {message}.")
+
+
+def address() -> Parser:
+    """Reads to whom this worker belongs: before all else, so that it can be told what is wrong with that."""
+    parser = Parser(prog="python -m lopa_core.runtime.worker", description=__doc__, add_help=False)
+    parser.add_argument("--link", type=int, required=True, help="file descriptor of the pool's socket")
+    parser.add_argument("--rank", type=int, required=True)
+    return parser
 
 
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m lopa_core.runtime.worker", description=__doc__)
-    parser.add_argument("--link", type=int, required=True, help="file descriptor of the pool's socket")
-    parser.add_argument("--rank", type=int, required=True)
+    """Raises ModelError."""
+    parser = Parser(parents=[address()], prog="python -m lopa_core.runtime.worker", description=__doc__)
     parser.add_argument("--ranks", type=int, required=True)
     parser.add_argument("--store", required=True, help="file in which the ranks find each other")
     parser.add_argument("--device", required=True)

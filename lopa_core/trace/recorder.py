@@ -6,7 +6,7 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol
 
 from ..decode.loop import decode
 from ..decode.round import Outcome, Round, Scored
@@ -76,15 +76,33 @@ class Tape:
         }
 
 
-class Recorder(Tape):
-    """Runs one decode round by round. Its clock counts only the time spent in `step`.
+class Measured(Engine, Protocol):
+    """An engine that tells of its work. One with nothing to tell says so: it inherits from Unmeasured.
 
-    The engine may report `seconds_in_network`, the last forward's `spans` and its `devices`; without them the
-    network's share is recorded as 0 and no device lane is.
+    devices: names of those that run it, none for no lanes of devices. clock: seconds of all forwards, where ranks have to
+    agree on it, else None. seconds_in_network: of all forwards; spans: when the last one's rows were worked on.
     """
 
-    def __init__(self, prompt: Sequence[int], engine: Engine, settings: DecodeSettings, forced: Mapping[int, int] | None = None) -> None:
-        super().__init__(prompt, settings, engine.config, getattr(engine, "devices", ()), forced)
+    devices: Sequence[str]
+    clock: float | None
+    seconds_in_network: float
+    spans: Sequence[TraceSpan]
+
+
+class Unmeasured:
+    """What an engine tells that measures nothing: the network's share is recorded as 0."""
+
+    devices: Sequence[str] = ()
+    clock: float | None = None
+    seconds_in_network = 0.0
+    spans: Sequence[TraceSpan] = ()
+
+
+class Recorder(Tape):
+    """Runs one decode round by round. Its clock counts only the time spent in `step`."""
+
+    def __init__(self, prompt: Sequence[int], engine: Measured, settings: DecodeSettings, forced: Mapping[int, int] | None = None) -> None:
+        super().__init__(prompt, settings, engine.config, engine.devices, forced)
         self.engine = engine
         self.decoding = decode(self.prompt, engine, settings, self.forced)
         self.clock = 0.0
@@ -92,20 +110,22 @@ class Recorder(Tape):
     @property
     def pace(self) -> float:
         """What lanes are kept side by side by: the engine's clock where ranks have to agree on it, else the own one."""
-        return getattr(self.engine, "clock", self.clock) if self.rounds else 0.0  # an engine may have had a warm-up
+        if not self.rounds:
+            return 0.0  # an engine may have had a warm-up
+        return self.clock if self.engine.clock is None else self.engine.clock
 
     def step(self) -> TraceRound | None:
         """Run one more round; None once the decode has ended."""
         own, began = self.clock, time.perf_counter()
-        in_network = getattr(self.engine, "seconds_in_network", 0.0) if self.rounds else 0.0
+        in_network = self.engine.seconds_in_network if self.rounds else 0.0
         try:
             happened = next(self.decoding)
         except StopIteration as stop:
             self.finish(stop.value)
             return None
         self.clock = own + time.perf_counter() - began
-        spent = getattr(self.engine, "seconds_in_network", 0.0) - in_network
-        spans = [own_time(span, own - began) for span in getattr(self.engine, "spans", ())]
+        spent = self.engine.seconds_in_network - in_network
+        spans = [own_time(span, own - began) for span in self.engine.spans]
         self.add(flatten(happened, len(self.prompt), self.clock, spent, spans))
         return self.rounds[-1]
 

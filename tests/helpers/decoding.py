@@ -17,6 +17,7 @@ from lopa_core.decode.window import PER_QUERY, Engine, Window
 from lopa_core.model.encoder import TokenCache
 from lopa_core.model.family import ModelConfig, parse_config
 from lopa_core.runtime.local import LocalEngine
+from lopa_core.trace.recorder import Unmeasured
 
 from .models import dream_config, llada_config
 
@@ -34,7 +35,7 @@ def run(prompt, engine: Engine, settings: DecodeSettings) -> tuple[list[Round], 
             return rounds, stop.value
 
 
-class FakeEngine:
+class FakeEngine(Unmeasured):
     """Predicts by a function of (all tokens that a branch sees, slot) and checks what it is asked.
 
     It keeps the committed prefix as tokens, the way a real engine keeps keys and values: a window that disagrees

@@ -11,6 +11,7 @@ import time
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from lopa_core.runtime.crew import HOPELESS
 from lopa_core.runtime.wire import Link
 
 
@@ -33,6 +34,8 @@ def start(link: Link, device: str, fault: str) -> None:
     if fault == "hang":
         time.sleep(60)
     link.send(at="loading")
+    if fault == "hopeless":
+        sys.exit(HOPELESS)
     if fault in ("refuse", "refuse for ever"):
         link.send(at="failed", error=f"{device} is no good.", hopeless=fault == "refuse for ever")
         sys.exit(1)

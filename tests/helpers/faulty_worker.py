@@ -1,7 +1,8 @@
 """A worker as it is, but one that fails on demand: python -m tests.helpers.faulty_worker --faults FOLDER ...
 
 A word in FOLDER/<rank> is taken out and done by that rank at its next forward. FOLDER/slow holds the seconds that
-every forward takes longer, FOLDER/late-<rank> those after which the rank begins to load.
+every forward takes longer, FOLDER/late-<rank> those after which the rank begins to load; FOLDER/other-<rank> what it has
+other than its peers. FOLDER/starts is told each rank that starts.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+from lopa_core.runtime import rank as ranks
 from lopa_core.runtime import worker
 from lopa_core.runtime.local import LocalEngine
 
@@ -29,9 +31,28 @@ def main(argv: list[str]) -> None:
         return records(engine, window)
 
     LocalEngine.records = faulty
+    with (folder / "starts").open("a") as starts:
+        starts.write(f"{rank}\n")
+    if (folder / f"other-{rank}").exists():
+        differ((folder / f"other-{rank}").read_text())
     late = folder / f"late-{rank}"
     time.sleep(float(late.read_text()) if late.exists() else 0)
     worker.main(told)
+
+
+def differ(word: str) -> None:
+    """From now on load another dtype, or other values of a norm."""
+    load = ranks.load
+
+    def other(args, device):
+        if word == "bfloat16":
+            args.dtype = word
+        model = load(args, device)
+        if word == "norm":
+            model.network.norm.weight.data[0] += 1
+        return model
+
+    ranks.load = other
 
 
 def fail(word: str) -> None:
@@ -42,6 +63,8 @@ def fail(word: str) -> None:
             raise RuntimeError("CUDA error: an illegal memory access was encountered")
         case "hang":
             time.sleep(60)
+        case "slow":
+            time.sleep(8)
 
 
 if __name__ == "__main__":

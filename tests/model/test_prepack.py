@@ -25,6 +25,15 @@ def test_a_prepacked_network_computes_what_the_plain_one_does(raw):
     assert (other - expected).abs().max() <= 2 * (own - expected).abs().max() + 1e-6
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+def test_a_network_in_any_dtype_runs_on_any_cpu(dtype):
+    """Reordering bf16 takes instructions that many have not; such a network stays as it is."""
+    network = random_network(dream_config(), dtype=dtype)
+    prepack(network)
+    with torch.inference_mode():
+        assert network.head(network(TOKENS)).isfinite().all()
+
+
 def test_any_number_of_rows_can_be_multiplied():
     linear = nn.Linear(48, 80).requires_grad_(False)
     packed = Prepacked(linear)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -15,9 +16,9 @@ from lopa_core.runtime.pool import Pool
 from lopa_core.runtime.pooled import open_pool
 
 from ..helpers.models import dream_config, random_tensors, write_checkpoint
-from ..helpers.pools import QUICK, Stage, all_gone, finish, send
+from ..helpers.pools import QUICK, Stage, all_gone, finish, send, until
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(400)
 
 GONE = "A worker ended unexpectedly, so the run was broken off; what it had decoded is kept. The workers are being started again."
 
@@ -115,6 +116,68 @@ def test_a_worker_that_hangs_in_a_forward(impatient):
     finish(stage.race())
 
 
+# ---- silent --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_worker_that_is_stopped_ends_the_run_by_its_silence(begin):
+    """Long before its peers lose patience with a collective."""
+    pool = begin("ab", replace(QUICK, silence=600, beat=0.1, missed=20))
+    pool.wait(60)
+    pids, messages = [peer.pid for peer in pool.peers], pool.run({})
+    stopper = threading.Timer(0.5, lambda: send(pids[1], signal.SIGSTOP))
+    stopper.start()
+    with pytest.raises(PoolFault, match="A worker has said nothing for 2 seconds, so the run was broken off; what it had decoded is kept"):
+        next(messages)
+    stopper.join()
+    pool.wait(60)
+    assert all_gone(pids, within=10)
+
+
+def test_the_usual_patience_with_silence():
+    """At most 15 seconds; and a busy machine must not be taken for one that has stopped."""
+    usual = Patience()
+    assert usual.beat * usual.missed >= 8 and usual.beat * (usual.missed + 2) <= 15
+
+
+def test_a_slow_forward_is_no_silence(tmp_path):
+    """It takes twice as long as a worker may be silent."""
+    stage = Stage(tmp_path, replace(QUICK, beat=0.2, missed=20, silence=300))
+    try:
+        stage.ready()
+        pids, race = stage.pids(), stage.race()
+        stage.fault("1", "slow")
+        finish(race)
+        assert stage.pids() == pids and (stage.faults / "1-done").exists()
+    finally:
+        stage.pool.close()
+
+
+def test_an_app_that_stood_still_itself_blames_nobody(begin):
+    """Questions are counted, not seconds: after an hour nobody has missed more than one."""
+    pool = begin("ab")
+    pool.wait(60)
+    for peer in pool.peers:
+        peer.heard -= 3600
+        peer.missed = 1
+    pool.beat()
+    assert not any(pool.silent(peer) for peer in pool.peers)
+
+
+def test_a_silent_worker_is_not_asked_for_ever(begin):
+    """Its socket would fill up, and then sending would block; once it goes on it answers all that it was asked."""
+    pool = begin("ab", replace(QUICK, beat=0.01, missed=30))
+    pool.wait(60)
+    peer = pool.peers[1]
+    send(peer.pid, signal.SIGSTOP)
+    try:
+        until(lambda: peer.missed > 400)
+        assert pool.health()["workers"][0]["answers"]
+    finally:
+        send(peer.pid, signal.SIGCONT)
+    until(lambda: not pool.silent(peer))
+    assert pool.state == "ready" and pool.peers[1] is peer
+
+
 # ---- at the start ----------------------------------------------------------------------------------------------------
 
 
@@ -204,6 +267,14 @@ def test_what_no_device_can_help_is_not_tried_again(begin, tmp_path):
     with pytest.raises(PoolFault, match="The workers cannot be started: a is no good."):
         pool.wait(20)
     assert len(attempts(tmp_path, "a")) == 1
+
+
+def test_a_code_that_says_hopeless_ends_the_starts(begin, tmp_path):
+    """Whatever else the worker could not say."""
+    pool = begin("ab", a="hopeless")
+    with pytest.raises(PoolFault, match="The workers cannot be started: The worker on a ended with code 78."):
+        pool.wait(60)
+    assert len(attempts(tmp_path, "a")) == 1 and not pool.left_out
 
 
 def test_an_excuse_while_workers_start(begin):

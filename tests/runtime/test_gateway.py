@@ -20,6 +20,8 @@ from lopa_core.runtime.crew import Patience
 from lopa_core.runtime.pooled import attach
 from lopa_core.runtime.session import open_model
 
+from ..helpers.pools import until
+
 ROOT = Path(__file__).parents[2]
 FOLDER = PRESETS["lopa-tiny"].folder
 CHECKPOINT = read_source(FOLDER).fetch()
@@ -106,7 +108,7 @@ def test_an_app_that_lost_the_gate_comes_back_to_it(gate):
         assert crew.changed.wait_for(lambda: not crew.works, timeout=20)
     assert "lost" in crew.reason
     crew.wait(20)
-    assert crew.health()["workers"][1]["answers"]
+    until(lambda: all(told["answers"] for told in crew.health()["workers"]))
     crew.close()
     time.sleep(0.3)
 

@@ -11,16 +11,19 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
+import numpy as np
 import pytest
+import torch
 import torch.distributed as dist
 
 from lopa_core.decode.loop import decode
 from lopa_core.decode.observation import Observation
 from lopa_core.decode.round import Round
 from lopa_core.decode.settings import DecodeSettings
-from lopa_core.decode.window import Engine, Window
+from lopa_core.decode.window import Engine, Window, ask
 from lopa_core.model.network import Transformer
 from lopa_core.model.presets import PRESETS
+from lopa_core.runtime import packet
 from lopa_core.runtime.local import LocalEngine
 from lopa_core.runtime.parallel import Cancelled, OutOfStep, ParallelEngine
 from lopa_core.runtime.race import LocalRace
@@ -274,6 +277,96 @@ def assert_works(group: Ranks) -> None:
 def test_what_is_not_a_number_is_found_out_on_all_ranks(group):
     ended = group.run(2, in_trouble, no_number, 0)
     assert {name for _, name, _ in ended} == {"ModelError"} and "not a number" in ended[1][2]
+
+
+# ---- ranks that differ: told by all of them, in a process that lives on ------------------------------------------------
+
+
+def narrow(group: dist.ProcessGroup, rank: int) -> tuple[str, str]:
+    """A decode of which `rank` runs in bf16 what the others do in fp32."""
+    dtype = torch.bfloat16 if dist.get_rank(group) == rank else torch.float32
+    return ended(ParallelEngine(LocalEngine(conformance_network("dream-a", dtype=dtype)), group, ()), PIPELINED)
+
+
+def asked_otherwise(group: dist.ProcessGroup, rank: int) -> tuple[str, str]:
+    """Of which `rank` is asked for much more than the others."""
+    settings = replace(PIPELINED, max_new_tokens=96, lookahead=8) if dist.get_rank(group) == rank else PIPELINED
+    return ended(ParallelEngine(LocalEngine(network("dream-a")), group, ()), settings)
+
+
+def with_other_records(group: dist.ProcessGroup, rank: int, change: str) -> tuple[str, str]:
+    """Of which `rank` makes records that are narrower, or fewer."""
+    engine = ParallelEngine(LocalEngine(network("dream-a")), group, ())
+    records, changes = engine.local.records, {"bf16": lambda each: each.bfloat16(), "fewer": lambda each: each[:, 1:]}
+    if engine.rank == rank:
+        engine.local.records = lambda window: changes[change](records(window))
+    return ended(engine, PIPELINED)
+
+
+def far_apart(group: dist.ProcessGroup, rank: int) -> tuple[str, str]:
+    """Of which `rank` believes from its third round on that a single slot is asked about, which takes far less room."""
+    engine, calls = ParallelEngine(LocalEngine(network("dream-a")), group, ()), iter(range(2))
+    forward = engine.forward
+
+    def drifted(window: Window) -> Observation:
+        if next(calls, None) is None:
+            columns, queries = ask(np.zeros(1, dtype=int), np.zeros(1, dtype=int), len(window.tokens))
+            window = replace(window, columns=columns, queries=queries)
+        return forward(window)
+
+    if engine.rank == rank:
+        engine.forward = drifted
+    return ended(engine, replace(PIPELINED, max_new_tokens=96, tau_add=0.0))
+
+
+def ended(engine: Engine, settings: DecodeSettings) -> tuple[str, str]:
+    """Name and words of what a decode ended with."""
+    try:
+        for _ in decode(PROMPT, engine, settings):
+            pass
+    except (RuntimeError, ValueError, Cancelled, OutOfStep) as error:
+        return type(error).__name__, str(error)
+    return "", ""
+
+
+@pytest.mark.parametrize("rank", (0, 1))
+@pytest.mark.parametrize(
+    ("job", "words"),
+    [(narrow, "dtype is bfloat16 on rank {} and float32 on"), (asked_otherwise, "request is "), (far_apart, "drifted apart")],
+)
+def test_ranks_that_differ_say_so_and_live_on(group, job, words, rank):
+    told = group.run(3, job, rank)
+    assert all(kind == "RankFailed" and words.format(rank) in each for kind, each in told)
+    assert_works(group)
+
+
+@pytest.mark.parametrize("rank", (0, 1))
+@pytest.mark.parametrize("change", ("bf16", "fewer"))
+def test_records_of_another_shape_are_found_out_before_they_cross(group, change, rank):
+    told = group.run(2, with_other_records, rank, change)
+    assert told[rank][0] == "RuntimeError" and "in torch.float32" in told[rank][1]
+    assert told[1 - rank] == ("RankFailed", f"rank {rank} failed")
+    assert_works(group)
+
+
+def in_small_packets(group: dist.ProcessGroup, case: Case) -> tuple[dict[str, Any], int]:
+    """A decode whose packets have room for a few records only; and how often that was not enough."""
+    usual, packet.MOST, calls = packet.MOST, 32, []
+    try:
+        engine = ParallelEngine(LocalEngine(network(case.model)), group, ())
+        gather = engine.gather
+        engine.gather = lambda mine: calls.append(len(mine)) or gather(mine)
+        told = decoded(engine, case)
+        return told, len(calls) - 1 - len(told["rounds"])
+    finally:
+        packet.MOST = usual
+
+
+def test_records_that_find_no_room_follow(group):
+    case = replace(with_lookahead("dream-a-full-0.0", 8))
+    wanted = decoded(LocalEngine(network("dream-a")), case)
+    for told, more in group.run(2, in_small_packets, case):
+        assert (told["ids"], told["rounds"]) == (wanted["ids"], wanted["rounds"]) and 0 < more <= len(wanted["rounds"])
 
 
 def test_a_rank_that_fails_where_it_cannot_tell_is_out_of_step(group):

@@ -46,6 +46,44 @@ def test_the_clock_counts_only_its_own_steps():
     assert before < recorder.seconds < before + 0.05
 
 
+class Misspelt(FakeEngine):
+    """Measures all it should, and one of it under another name."""
+
+    def __init__(self, wrong):
+        super().__init__(scattered(1))
+        self.measured = {"devices": ("a",), "clock": 1.0, "seconds_in_network": 1.0, "spans": ()}
+        self.measured[f"{wrong}s"] = self.measured.pop(wrong)
+
+    def __getattribute__(self, name):
+        if name in MEASURED:
+            try:
+                return super().__getattribute__("measured")[name]
+            except KeyError:
+                raise AttributeError(name) from None
+        return super().__getattribute__(name)
+
+
+MEASURED = ("devices", "clock", "seconds_in_network", "spans")
+
+
+@pytest.mark.parametrize("wrong", MEASURED)
+def test_what_an_engine_tells_under_a_wrong_name_does_not_read_as_nothing(wrong):
+    def record():
+        recorder = Recorder([1, 2], Misspelt(wrong), DecodeSettings(max_new_tokens=16, block_size=8))
+        recorder.run()
+        return recorder.pace
+
+    with pytest.raises(AttributeError, match=wrong):
+        record()
+
+
+def test_an_engine_that_measures_nothing_says_so():
+    recorder = Recorder([1, 2], FakeEngine(scattered(1)), DecodeSettings(max_new_tokens=16, block_size=8))
+    recorder.run()
+    assert recorder.devices == () and recorder.pace == recorder.clock > 0
+    assert not any(each.network_seconds or each.spans for each in recorder.rounds)
+
+
 def test_eos_of_the_settings_is_the_trace_s():
     settings = DecodeSettings(max_new_tokens=32, block_size=16, eos_token_id=473)
     assert recorded(settings).end_ids == (473,)
