@@ -14,7 +14,7 @@ from ..evaluation.errors import EvaluationError
 from ..evaluation.journal import Journal
 from ..evaluation.run import check, report, save
 from ..evaluation.run import run as evaluate
-from ..evaluation.sandbox import isolation
+from ..evaluation.sandbox import check as check_sandbox
 from ..evaluation.writer import Writer
 from ..model.tokenizer import PROMPTS
 from . import options
@@ -44,7 +44,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allow-code-execution",
         action="store_true",
-        help="run the programs that the model writes, in a sandbox; without it they are only saved",
+        help="run the programs that the model writes, in a container (bwrap); without it they are only saved",
+    )
+    parser.add_argument(
+        "--trust-programs",
+        action="store_true",
+        help="with --allow-code-execution: where there is no container, run them without one; they can then do all that you can",
     )
     options.add_model(parser)
     options.add_settings(parser)
@@ -58,7 +63,9 @@ def run(args: argparse.Namespace) -> int:
     if args.limit is not None and args.limit < 1:
         raise EvaluationError(f"--limit must be 1 or more, not {args.limit}.")
     if args.allow_code_execution:
-        isolation()
+        check_sandbox(args.trust_programs)
+    elif args.trust_programs:
+        raise EvaluationError("--trust-programs says how programs are run: give --allow-code-execution as well, or leave it out.")
     source = options.read_model_name(args)
     source = replace(source, prompt=args.template or source.prompt)
     suiting = replace(source, settings={**source.settings, **benchmark.paper}) if args.paper else source
@@ -69,7 +76,8 @@ def run(args: argparse.Namespace) -> int:
     told |= {"shots": shots, "template": source.prompt}
     journal = Journal(args.out.with_suffix(".samples.jsonl"), told, resume=args.resume)
     writer = Writer(model, args.decoder, settings, journal, in_flight=args.in_flight)
-    scores = evaluate(benchmark, documents, writer, shots=shots, limit=args.limit, execute=args.allow_code_execution)
+    execution = {"execute": args.allow_code_execution, "trusted": args.trust_programs}
+    scores = evaluate(benchmark, documents, writer, shots=shots, limit=args.limit, **execution)
     told = report(benchmark, scores, writer, shots=shots)
     save(told, scores, args.out)
     if args.json:

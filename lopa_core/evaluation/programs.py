@@ -13,7 +13,7 @@ from .benchmarks import Benchmark
 from .documents import Document
 from .errors import EvaluationError
 from .journal import Request
-from .sandbox import isolation, judge
+from .sandbox import check, judge
 from .scores import Scores
 from .writer import Writer
 
@@ -25,9 +25,13 @@ EXAMPLES, TESTS = (2, 3, 4), range(11, 511)  # MBPP's paper, section 2.1: tasks 
 
 
 def run(
-    benchmark: Benchmark, documents: Sequence[Document], writer: Writer, examples: Sequence[Document] = (), *, execute: bool = False
-) -> Scores:
-    """Ask all questions and, with `execute`, run the programs in a sandbox. examples: of MBPP, what stands solved before a question."""
+    benchmark: Benchmark, documents: Sequence[Document], writer: Writer, examples: Sequence[Document] = (), *,
+    execute: bool = False, trusted: bool = False,
+) -> Scores:  # fmt: skip
+    """Ask all questions and, with `execute`, run the programs in a sandbox. examples: of MBPP, what stands solved before a question.
+
+    trusted: whether they may run without a container where there is none.
+    """
     prompts = [prompt(benchmark, document, examples, writer.chat) for document in documents]
     until = () if writer.chat and benchmark.key != "mbpp" else stops(benchmark)
     keys = [f"{'Mbpp/' if benchmark.key == 'mbpp' else ''}{document['task_id']}" for document in documents]
@@ -38,19 +42,22 @@ def run(
     if not execute:
         notes.append("The programs were written, but not run and judged: that takes --allow-code-execution.")
     else:
-        right = verdicts(benchmark, documents, written)
-        if not isolation():
-            notes.append("This system gives no namespaces, so the programs ran under limits alone.")
+        right = verdicts(benchmark, documents, written, trusted=trusted)
+        if not check(trusted):
+            notes.append("There is no container on this machine, so the trusted programs ran under Python's own guard and limits alone.")
     return Scores(answers=answers, right=right, solutions=solutions, notes=notes)
 
 
-def verdicts(benchmark: Benchmark, documents: Sequence[Document], programs: Sequence[str]) -> dict[str, list[bool]]:
+def verdicts(
+    benchmark: Benchmark, documents: Sequence[Document], programs: Sequence[str], *, trusted: bool = False
+) -> dict[str, list[bool]]:
     """By kind of tests, whether each program passes them."""
     if benchmark.key.endswith("+"):
         from .plus import verdicts as plus_verdicts
 
-        return plus_verdicts(benchmark, documents, programs)
-    return {"pass@1": [judge(f"{program}\n{tests(document)}\n").passed for document, program in zip(documents, programs)]}
+        return plus_verdicts(benchmark, documents, programs, trusted=trusted)
+    asked = [f"{program}\n{tests(document)}\n" for document, program in zip(documents, programs)]
+    return {"pass@1": [judge(each, trusted=trusted).passed for each in asked]}
 
 
 def prompt(benchmark: Benchmark, document: Document, examples: Sequence[Document], chat: bool) -> str:

@@ -22,17 +22,19 @@ FORMAT, VERSION = "lopa-evaluation", 1
 
 
 def run(
-    benchmark: Benchmark, documents: Sequence[Document], writer: Writer, *, shots: int, limit: int | None = None, execute: bool = False
-) -> Scores:
+    benchmark: Benchmark, documents: Sequence[Document], writer: Writer, *, shots: int, limit: int | None = None,
+    execute: bool = False, trusted: bool = False,
+) -> Scores:  # fmt: skip
     """Ask and score. shots: solved examples before a question. limit: of questions. execute: whether the model's programs may be run.
 
-    Raises EvaluationError, also where an optional package is missing.
+    trusted: whether they may be run without a container where there is none. Raises EvaluationError, also where an optional package
+    is missing.
     """
     check(benchmark, shots, execute)
     examples, asked = programs.split(documents, shots) if benchmark.key == "mbpp" else ((), documents)
     documents = asked[:limit]
     if benchmark.code:
-        return programs.run(benchmark, documents, writer, examples, execute=execute)
+        return programs.run(benchmark, documents, writer, examples, execute=execute, trusted=trusted)
     if benchmark.key == "gsm8k" and not shots:
         return grade_school.run(documents, writer)
     from . import harness

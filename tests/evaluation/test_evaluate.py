@@ -6,6 +6,7 @@ from importlib.util import find_spec
 import pytest
 
 from lopa_core.__main__ import main
+from lopa_core.evaluation import container
 from lopa_core.evaluation.run import FORMAT
 
 from . import questions
@@ -126,3 +127,14 @@ def test_without_a_network_one_sentence(capsys, tmp_path, monkeypatch):
     assert main(["evaluate", "--task", "gsm8k", "--shots", "0", "--out", str(tmp_path / "run.json")]) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1 and "check the network, or give --data FILE" in error
+
+
+def test_without_a_container_programs_run_only_if_they_are_trusted(call, monkeypatch):
+    monkeypatch.setattr(container, "missing", lambda: "bwrap, of the package bubblewrap, is not installed")
+    flags = ["--task", "humaneval", "--max-new-tokens", 16, "--allow-code-execution"]
+    code, _, error = call(questions.HUMAN_EVAL[:1], *flags)
+    assert code == 2 and "install or allow bubblewrap, or give --trust-programs" in error and "Traceback" not in error
+    code, out, _ = call(questions.HUMAN_EVAL[:1], *flags, "--trust-programs", "--json")
+    assert code == 0 and json.loads(out)["scores"].keys() == {"pass@1"} and "no container" in json.loads(out)["notes"][0]
+    code, _, error = call(questions.HUMAN_EVAL[:1], "--task", "humaneval", "--trust-programs")
+    assert code == 2 and "give --allow-code-execution as well" in error
