@@ -70,7 +70,8 @@ def run(args: argparse.Namespace) -> int:
     source = replace(source, prompt=args.template or source.prompt)
     suiting = replace(source, settings={**source.settings, **benchmark.paper}) if args.paper else source
     settings = options.read_settings(args, suiting).decoder(args.decoder)
-    documents = read_documents(benchmark, args.data)
+    left_out: list[str] = []
+    documents = read_documents(benchmark, args.data, left_out=left_out)
     model = options.read_model(args, source)
     told = {"task": args.task, "model": model.name, "commit": model.commit, "decoder": args.decoder, "settings": asdict(settings)}
     told |= {"shots": shots, "template": source.prompt}
@@ -78,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     writer = Writer(model, args.decoder, settings, journal, in_flight=args.in_flight)
     execution = {"execute": args.allow_code_execution, "trusted": args.trust_programs}
     scores = evaluate(benchmark, documents, writer, shots=shots, limit=args.limit, **execution)
-    told = report(benchmark, scores, writer, shots=shots)
+    told = report(benchmark, scores, writer, shots=shots, left_out=left_out)
     save(told, scores, args.out)
     if args.json:
         print(json.dumps(told))

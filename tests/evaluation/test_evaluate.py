@@ -67,6 +67,14 @@ def test_programs_are_saved_and_judged_only_with_leave(call, tmp_path):
     assert code == 0 and json.loads(out)["accuracy"] == 0 and json.loads(out)["scores"].keys() == {"pass@1"}
 
 
+def test_questions_that_cannot_be_scored_are_counted(call):
+    asked = [questions.GSM8K[0], {"question": "How many?", "answer": "many"}, questions.GSM8K[1]]
+    code, out, _ = call(asked, "--task", "gsm8k", "--shots", 0, "--json")
+    told = json.loads(out)
+    assert code == 0 and (told["questions"], told["left_out"]) == (2, 1)
+    assert "Questions left out: 1. Question 2 is none of GSM8K" in told["notes"][0]
+
+
 def test_mbpp_is_limited_to_tasks_it_is_tested_on(call):
     code, out, _ = call(questions.MBPP, "--task", "mbpp", "--shots", 1, "--limit", 1, "--max-new-tokens", 16, "--json")
     assert code == 0 and json.loads(out)["questions"] == 1 and json.loads(out)["accuracy"] is None

@@ -8,8 +8,10 @@ from lm_eval.api.instance import Instance
 
 from lopa_core.evaluation import harness
 from lopa_core.evaluation.benchmarks import BENCHMARKS
+from lopa_core.evaluation.documents import read_documents
 from lopa_core.evaluation.errors import EvaluationError
 
+from . import questions
 from .questions import GSM8K, MATH
 from .writers import METRICS, Told
 
@@ -35,6 +37,15 @@ def test_math_is_compared_as_formulas():
     scores = harness.run(BENCHMARKS["math"].harness, MATH, writer, 4)
     assert scores.right["exact_match"] == [True, False] and next(iter(scores.right)) == "exact_match"
     assert writer.asked[0].prompt.count("Problem:") == 5 and writer.asked[0].until == ("Problem:",)
+
+
+def test_boxes_without_braces_are_scored(tmp_path):
+    pytest.importorskip("math_verify")
+    rows = [MATH[1], {"problem": "?", "solution": r"So our answer is $\boxed 2$."}, {"problem": "?", "solution": r"Hence \fbox{3}."}]
+    documents = read_documents(BENCHMARKS["math"], questions.write(tmp_path / "q.jsonl", rows))
+    said = " Final Answer: The final answer is ${}$. I hope it is correct."
+    scores = harness.run(BENCHMARKS["math"].harness, documents, Told(*map(said.format, (4, 2, 4))), 4)
+    assert scores.right == {"exact_match": [True, True, False], "math_verify": [True, True, False]}
 
 
 def test_requests_become_ours():
