@@ -13,6 +13,7 @@ from lopa_core.evaluation import container, system_calls
 from lopa_core.evaluation.errors import EvaluationError
 from lopa_core.evaluation.sandbox import Limits, Verdict, judge
 
+from .containers import NEEDED
 from .processes import descendants, ended
 
 STRICT = Limits(seconds=60.0, cpu_seconds=4, memory=2**28)
@@ -116,6 +117,7 @@ def attempt(name, names):
     return LIBC + REACHED + ESCAPES[name].format(**names)
 
 
+@NEEDED
 @pytest.mark.parametrize("name", ESCAPES)
 def test_no_way_leads_out(outside, name):
     assert judge(attempt(name, outside), STRICT) == Verdict(True)
@@ -128,6 +130,7 @@ def test_most_ways_are_open_without_a_container(outside, monkeypatch):
         assert "AssertionError" in judge(attempt(name, outside), STRICT, trusted=True).why, name
 
 
+@NEEDED
 def test_a_program_cannot_outlive_its_judge():
     """Not by asking not to be killed with its parent, and not in a session of its own."""
     program = LIBC + "libc.prctl(1, 0)\nlibc.setsid()\nimport time\nwhile True:\n    time.sleep(1)"
@@ -141,6 +144,7 @@ def test_a_program_cannot_outlive_its_judge():
     assert ended(seen)
 
 
+@NEEDED
 def test_threads_run_in_a_container():
     program = "from threading import Thread\nseen = []\none = Thread(target=seen.append, args=(1,))\none.start()\none.join()\nassert seen"
     assert judge(program) == Verdict(True)

@@ -63,7 +63,7 @@ def test_programs_are_saved_and_judged_only_with_leave(call, tmp_path):
     solutions = [json.loads(line) for line in (tmp_path / "run.solutions.jsonl").read_text().splitlines()]
     assert [each["task_id"] for each in solutions] == ["HumanEval/0", "HumanEval/1"]
     assert all(each["solution"].startswith(asked["prompt"]) for each, asked in zip(solutions, questions.HUMAN_EVAL))
-    code, out, _ = call(questions.HUMAN_EVAL, *flags, "--resume", "--allow-code-execution", "--json")
+    code, out, _ = call(questions.HUMAN_EVAL, *flags, "--resume", "--allow-code-execution", "--trust-programs", "--json")
     assert code == 0 and json.loads(out)["accuracy"] == 0 and json.loads(out)["scores"].keys() == {"pass@1"}
 
 
@@ -116,7 +116,7 @@ def test_bad_input_is_one_sentence(call, name):
     [
         (questions.GSM8K, ["--task", "gsm8k"], "lm_eval"),
         (questions.MATH, ["--task", "math"], "lm_eval"),
-        (questions.HUMAN_EVAL, ["--task", "humaneval+", "--max-new-tokens", 16, "--allow-code-execution"], "evalplus"),
+        (questions.HUMAN_EVAL, ["--task", "humaneval+", "--max-new-tokens", 16, "--allow-code-execution", "--trust-programs"], "evalplus"),
     ],
 )
 def test_a_missing_package_is_one_sentence(call, monkeypatch, asked, argv, package):

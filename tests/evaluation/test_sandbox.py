@@ -11,6 +11,7 @@ from lopa_core.evaluation import container, sandbox
 from lopa_core.evaluation.errors import EvaluationError
 from lopa_core.evaluation.sandbox import Limits
 
+from .containers import NEEDED
 from .processes import descendants, ended
 
 STRICT = Limits(seconds=60.0, cpu_seconds=1, memory=2**28, file_size=2**16)
@@ -57,7 +58,7 @@ FAILING = {
 }
 
 
-@pytest.fixture(params=["in a container", "trusted without one"])
+@pytest.fixture(params=[pytest.param("in a container", marks=NEEDED), "trusted without one"])
 def judge(request, monkeypatch):
     """sandbox.judge with what this parameter leaves of the system's means."""
     trusted = request.param == "trusted without one"
