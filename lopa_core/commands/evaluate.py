@@ -14,7 +14,7 @@ from ..evaluation.errors import EvaluationError
 from ..evaluation.journal import Journal
 from ..evaluation.run import check, companion, report, save, save_solutions
 from ..evaluation.run import run as evaluate
-from ..evaluation.sandbox import isolation
+from ..evaluation.sandbox import check as check_sandbox
 from ..evaluation.writer import Writer
 from ..io.writing import check_writable
 from ..model.tokenizer import PROMPTS
@@ -46,7 +46,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allow-code-execution",
         action="store_true",
-        help="run the programs that the model writes, in a sandbox; without it they are only saved",
+        help="run the programs that the model writes, in a container (bwrap); without it they are only saved",
+    )
+    parser.add_argument(
+        "--trust-programs",
+        action="store_true",
+        help="with --allow-code-execution: where there is no container, run them without one; they can then do all that you can",
     )
     options.add_model(parser)
     options.add_settings(parser)
@@ -60,21 +65,25 @@ def run(args: argparse.Namespace) -> int:
     if args.limit is not None and args.limit < 1:
         raise EvaluationError(f"--limit must be 1 or more, not {args.limit}.")
     if args.allow_code_execution:
-        isolation()
+        check_sandbox(args.trust_programs)
+    elif args.trust_programs:
+        raise EvaluationError("--trust-programs says how programs are run: give --allow-code-execution as well, or leave it out.")
     samples, solutions = companion(args.out, ".samples.jsonl"), companion(args.out, ".solutions.jsonl")
     check_writable(args.out, samples, solutions)
     source = options.read_model_name(args)
     source = replace(source, prompt=args.template or source.prompt)
     suiting = replace(source, settings={**source.settings, **benchmark.paper}) if args.paper else source
     settings = options.read_settings(args, suiting).decoder(args.decoder)
-    documents = read_documents(benchmark, args.data)
+    left_out: list[str] = []
+    documents = read_documents(benchmark, args.data, left_out=left_out)
     model = options.read_model(args, source)
     told = {"task": args.task, "model": model.name, "commit": model.commit, "decoder": args.decoder, "settings": asdict(settings)}
     told |= {"shots": shots, "template": source.prompt}
     journal = Journal(samples, told, resume=args.resume)
     writer = Writer(model, args.decoder, settings, journal, in_flight=args.in_flight)
-    scores = evaluate(benchmark, documents, writer, shots=shots, limit=args.limit, execute=args.allow_code_execution)
-    told = report(benchmark, scores, writer, shots=shots)
+    execution = {"execute": args.allow_code_execution, "trusted": args.trust_programs}
+    scores = evaluate(benchmark, documents, writer, shots=shots, limit=args.limit, **execution)
+    told = report(benchmark, scores, writer, shots=shots, left_out=left_out)
     deliver(
         lambda: print(json.dumps(told)) if args.json else show(benchmark.title, told),
         (samples, lambda _: journal.flush()),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ..model.published import PUBLISHED
 
@@ -15,7 +15,7 @@ class Benchmark:
     """One benchmark.
 
     repository, parts, splits: of the Hub; None: its questions come from a file only. fields: what a question has at least, by
-    name; marks: what such a text has in it. published: its hyperparameters in model.published. shots: solved examples before a
+    name. published: its hyperparameters in model.published. shots: solved examples before a
     question, as published results use them. harness: its folder and task in lm-evaluation-harness, for those that are asked and
     scored by it. code: answers are programs.
     """
@@ -25,7 +25,6 @@ class Benchmark:
     fields: dict[str, type]
     published: str
     shots: int = 0
-    marks: dict[str, str] = field(default_factory=dict)
     repository: str | None = None
     parts: tuple[str | None, ...] = (None,)
     splits: tuple[str, ...] = ("test",)
@@ -46,12 +45,12 @@ BENCHMARKS = {
     each.key: each
     for each in (
         Benchmark(
-            key="gsm8k", title="GSM8K", fields={"question": str, "answer": str}, marks={"answer": "####"},
+            key="gsm8k", title="GSM8K", fields={"question": str, "answer": str},
             published="LoPA paper, GSM8K", shots=4,
             repository="openai/gsm8k", parts=("main",), harness=("gsm8k", "gsm8k_cot"),
         ),
         Benchmark(
-            key="math", title="MATH", fields={"problem": str, "solution": str}, marks={"solution": "\\boxed{"},
+            key="math", title="MATH", fields={"problem": str, "solution": str},
             published="LoPA paper, MATH", shots=4,
             repository="EleutherAI/hendrycks_math", parts=SUBJECTS, harness=("minerva_math", "minerva_math_algebra"),
         ),

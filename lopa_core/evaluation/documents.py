@@ -8,24 +8,54 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
-from ..io.reading import MARK, EncodingError, decode_text
+from ..io.reading import MARK as BYTE_ORDER_MARK
+from ..io.reading import EncodingError, decode_text
 from .benchmarks import Benchmark
+from .boxes import with_braces
 from .errors import EvaluationError, need
+from .final_number import MARK, marked
+from .numbers import typed
 
 Document = dict[str, Any]
 LARGEST_FILE = 2**29  # bytes; HumanEval+ has some 50 MB
 
 
-def read_documents(benchmark: Benchmark, path: Path | None = None) -> list[Document]:
-    """All questions, checked. path: a file; None: from the Hub. Raises EvaluationError."""
-    found = from_hub(benchmark) if path is None else from_file(path)
-    documents = [checked(benchmark, place, each) for place, each in enumerate(found, start=1)]
+def read_documents(benchmark: Benchmark, path: Path | None = None, *, left_out: list[str] | None = None) -> list[Document]:
+    """All questions that can be asked and scored.
+
+    Args:
+        benchmark: whose they are.
+        path: a file; None: from the Hub.
+        left_out: gets a sentence for each question that cannot.
+
+    Raises:
+        EvaluationError: the questions cannot be read, or none of them can be asked and scored.
+    """
+    rows = from_hub(benchmark) if path is None else from_file(path)
+    documents: list[Document] = []
+    refusals: list[EvaluationError] = []
+    keys = set()
+    for place, row in enumerate(rows, start=1):
+        try:
+            document = checked(benchmark, place, row)
+            if document.get("task_id", place) in keys:
+                raise EvaluationError(f"Question {place} is called {document['task_id']}, as one before it.")
+        except EvaluationError as error:
+            refusals.append(error)
+            continue
+        keys.add(document.get("task_id", place))
+        documents.append(document)
+    if refusals and not documents:
+        raise refusals[0]
     if not documents:
         raise EvaluationError(f"There are no questions in {path or benchmark.repository}.")
+    if left_out is not None:
+        left_out += map(str, refusals)
     return documents
 
 
 def from_file(path: Path) -> list[Any]:
+    """What the lines of a file hold; of a line that is no JSON, the text."""
     try:
         if path.stat().st_size > LARGEST_FILE:
             raise EvaluationError(f"{path.name} is larger than {LARGEST_FILE // 2**20} MB, which no benchmark is.")
@@ -34,11 +64,15 @@ def from_file(path: Path) -> list[Any]:
         raise EvaluationError(f"{path} cannot be read: {error.strerror}.") from None
     except EncodingError as error:
         raise EvaluationError(f"{path} {error} (if it is packed, unpack it first).") from None
+    lines = [line.removeprefix(BYTE_ORDER_MARK) for line in lines]  # joined files have one in the middle
+    return [parsed(line) for line in lines if line.strip()]
+
+
+def parsed(line: str) -> Any:
     try:
-        lines = [line.removeprefix(MARK) for line in lines]  # joined files have a mark in the middle
-        return [json.loads(line) for line in lines if line.strip()]
+        return json.loads(line)
     except (ValueError, RecursionError):
-        raise EvaluationError(f"{path} is no file of JSON lines: give one question, a JSON object, a line.") from None
+        return line
 
 
 def from_hub(benchmark: Benchmark) -> Iterable[Any]:
@@ -61,7 +95,9 @@ def from_hub(benchmark: Benchmark) -> Iterable[Any]:
 
 
 def checked(benchmark: Benchmark, place: int, document: Any) -> Document:
-    """A question that has what its benchmark asks for, all of it text that can be encoded."""
+    """A question that has what its benchmark asks for, all of it text that can be encoded. Raises EvaluationError."""
+    if isinstance(document, str):
+        raise EvaluationError(f"Question {place} is no JSON: give a file of JSON lines, one question, a JSON object, a line.")
     if not isinstance(document, dict):
         raise EvaluationError(f"Question {place} is no JSON object.")
     for name, kind in benchmark.fields.items():
@@ -71,10 +107,18 @@ def checked(benchmark: Benchmark, place: int, document: Any) -> Document:
             raise EvaluationError(f"Question {place} is none of {benchmark.title}: it has no {name} that is {words}.")
         if isinstance(value, str) and not encodable(value):
             raise EvaluationError(f"Question {place}: its {name} is not valid Unicode text.")
-        if benchmark.marks.get(name, "") not in (value if isinstance(value, str) else ""):
-            raise EvaluationError(
-                f"Question {place} is none of {benchmark.title}: its {name} has no {benchmark.marks[name]}, so no answer could be right."
-            )
+    return scorable(benchmark, place, document)
+
+
+def scorable(benchmark: Benchmark, place: int, document: Document) -> Document:
+    """A question whose solution says what is right, in the form in which it is read."""
+    if benchmark.key == "gsm8k" and marked(typed(document["answer"])) is None:
+        raise EvaluationError(f"Question {place} is none of GSM8K: its answer has no {MARK} with a number, so no answer could be right.")
+    if benchmark.key == "math":
+        solution = with_braces(document["solution"])
+        if solution is None:
+            raise EvaluationError(f"Question {place} is none of MATH: its solution has no box with an answer, so no answer could be right.")
+        return document | {"solution": solution}
     return document
 
 

@@ -1,19 +1,17 @@
-"""GSM8K without examples: the question alone, in the model's own prompt, and the last number of the answer."""
+"""GSM8K without examples: the question alone, in the model's own prompt, and the number that the answer comes to."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from decimal import Decimal
 
 from .documents import Document
 from .errors import EvaluationError
+from .final_number import MARK, marked, number
 from .journal import Request
+from .numbers import typed
 from .scores import Scores
 from .writer import Writer
-
-MARK = "####"
-NUMBER = re.compile(r"(?<!\d)-?\$?\d[\d,]*(?:\.\d+)?")
 
 
 def run(documents: Sequence[Document], writer: Writer) -> Scores:
@@ -25,16 +23,7 @@ def run(documents: Sequence[Document], writer: Writer) -> Scores:
 
 def target(document: Document, place: int) -> Decimal:
     """The number that GSM8K's own solutions end with, behind ####."""
-    found = number(document["answer"]) if MARK in document["answer"] else None
+    found = marked(typed(document["answer"]))
     if found is None:
         raise EvaluationError(f"Question {place + 1} is none of GSM8K: its answer does not end with {MARK} and a number.")
     return found
-
-
-def number(text: str) -> Decimal | None:
-    """The number behind the last ####, or where there is none the last number; None where there is no number. 1,008 is 1008."""
-    _, mark, tail = text.rpartition(MARK)
-    found = NUMBER.findall(tail)
-    if not found:
-        return None
-    return Decimal((found[0] if mark else found[-1]).replace(",", "").replace("$", ""))

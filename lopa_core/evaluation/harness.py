@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import logging
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
@@ -21,10 +23,12 @@ from lm_eval.tasks import TaskManager
 from ..io.writing import write_text
 from .documents import Document
 from .errors import EvaluationError
+from .generation import generation
 from .journal import Request
 from .scores import Scores
 from .writer import Writer
 
+LOG = logging.getLogger(__name__)
 PREFERRED = "flexible-extract"  # of GSM8K's two filters: the last number, wherever it stands
 
 
@@ -39,19 +43,51 @@ class DiffusionModel(LM):
         self.writer, self.answers = writer, {}
 
     def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[str]:
-        """The answers' texts. Raises EvaluationError for a task that asks for samples."""
-        asked = [self.request(each) for each in requests]
-        answers = self.writer.write(asked)
-        self.answers |= {request.key: answer for request, answer in zip(asked, answers)}
-        return [answer.text for answer in answers]
+        """The answers' texts. Raises EvaluationError for a task that asks for samples, or for what is not understood."""
+        asked = self.repeated([self.request(each) for each in requests])
+        once = list(dict.fromkeys(asked))
+        written = dict(zip(once, self.writer.write(once)))
+        self.answers |= {request.name: answer for request, answer in written.items()}
+        return [written[request].text for request in asked]
+
+    def repeated(self, asked: list[Request]) -> list[Request]:
+        """The requests with their repeats numbered, where a decoder that samples answers each in another way."""
+        if len(set(asked)) == len(asked):
+            return asked
+        if not self.writer.samples:
+            LOG.warning("The decoder takes no samples, so the repeats of a question have one answer, which is written once.")
+            return asked
+        before: Counter[Request] = Counter()
+        numbered = []
+        for request in asked:
+            numbered.append(replace(request, repeat=before[request]))
+            before[request] += 1
+        return numbered
 
     def request(self, instance: Instance) -> Request:
         prompt, told = instance.args
-        if told.get("do_sample"):
-            raise EvaluationError(f"The task {instance.task_name} samples its answers, which is not supported: take a greedy one.")
-        until = told.get("until") or ()
-        until = (until,) if isinstance(until, str) else tuple(until)
-        return Request(key=f"{instance.task_name}/{instance.doc_id}", prompt=prompt, until=until, longest=told.get("max_gen_toks"))
+        place = f"{instance.doc_id}.{instance.idx}" if instance.idx else str(instance.doc_id)
+        until, longest = generation(told, instance.task_name)
+        return Request(key=f"{instance.task_name}/{place}", prompt=prompt, until=until, longest=longest)
+
+    def apply_chat_template(self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True) -> str:
+        """The user's text: the model's own template is put around it where it becomes tokens, so that it cannot spell control words.
+
+        Raises EvaluationError for a model without a template, and for a chat of more than one turn.
+        """
+        if not self.writer.chat:
+            raise EvaluationError("The model has no chat template: leave out apply_chat_template.")
+        if [message["role"] for message in chat_history] != ["user"] or not add_generation_prompt:
+            raise EvaluationError(
+                "A question is one turn of the user here: leave out system instructions, gen_prefix and fewshot_as_multiturn "
+                "(give fewshot_as_multiturn=False)."
+            )
+        return chat_history[0]["content"]
+
+    @property
+    def tokenizer_name(self) -> str:
+        """Part of the name under which lm-evaluation-harness caches requests, which are the same for all models of ours."""
+        return "lopa"
 
     def loglikelihood(self, requests: list[Instance], disable_tqdm: bool = False) -> NoReturn:
         raise EvaluationError(

@@ -20,12 +20,21 @@ FORMAT, VERSION = "lopa-samples", 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One question as it is asked. key: of the question. until: stop strings. longest: tokens of the answer, at most."""
+    """One question as it is asked. key: of the question. until: stop strings. longest: tokens of the answer, at most.
+
+    repeat: which of several samples of its answer, from 0.
+    """
 
     key: str
     prompt: str
     until: tuple[str, ...] = ()
     longest: int | None = None
+    repeat: int = 0
+
+    @property
+    def name(self) -> str:
+        """The key, and which sample."""
+        return f"{self.key}#{self.repeat}" if self.repeat else self.key
 
     @property
     def fingerprint(self) -> str:
@@ -94,17 +103,17 @@ class Journal:
 
     def find(self, request: Request) -> Answer | None:
         """The answer to this very question, if it is there."""
-        mark, answer = self.known.get(request.key, (request.fingerprint, None))
+        mark, answer = self.known.get(request.name, (request.fingerprint, None))
         if mark != request.fingerprint:
             raise EvaluationError(
-                f"{self.path} has an answer to another question {request.key}: give the same --data again, or another --out."
+                f"{self.path} has an answer to another question {request.name}: give the same --data again, or another --out."
             )
         return answer
 
     def add(self, request: Request, answer: Answer) -> None:
-        row = {"key": request.key, "prompt": request.fingerprint, "text": answer.text, "metrics": asdict(answer.metrics)}
+        row = {"key": request.name, "prompt": request.fingerprint, "text": answer.text, "metrics": asdict(answer.metrics)}
         self.waiting += json.dumps(row) + "\n"
-        self.known[request.key] = request.fingerprint, answer
+        self.known[request.name] = request.fingerprint, answer
         try:
             self.flush()
         except WriteError as error:

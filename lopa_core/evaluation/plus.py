@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from .benchmarks import Benchmark
 from .documents import Document
-from .errors import need
+from .errors import INSTALL, EvaluationError, need
 from .sandbox import Limits, judge
 
 LIMITS = Limits(seconds=90.0, cpu_seconds=80, memory=4 * 2**30)
@@ -38,20 +38,28 @@ assert state.value == _SUCCESS and all(passed), "an output is wrong"
 """
 
 
-def verdicts(benchmark: Benchmark, documents: Sequence[Document], programs: Sequence[str]) -> dict[str, list[bool]]:
-    """Whether each program is right on all inputs (the accuracy), and on those of the original benchmark."""
+def verdicts(
+    benchmark: Benchmark, documents: Sequence[Document], programs: Sequence[str], *, trusted: bool = False
+) -> dict[str, list[bool]]:
+    """Whether each program is right on all inputs (the accuracy), and on those of the original benchmark.
+
+    Raises EvaluationError where evalplus is not installed, or not where the sandbox has Python's packages.
+    """
     need("evalplus", benchmark.title)
-    base = [passes(benchmark, document, program, document["base_input"]) for document, program in zip(documents, programs)]
+    trial = judge("import evalplus.eval", LIMITS, trusted=trusted)
+    if not trial.passed:
+        raise EvaluationError(f"{benchmark.title} needs evalplus inside the sandbox, where it cannot be imported ({trial.why}): {INSTALL}.")
+    base = [passes(benchmark, document, program, document["base_input"], trusted) for document, program in zip(documents, programs)]
     more = [
-        right and passes(benchmark, document, program, document["plus_input"])
+        right and passes(benchmark, document, program, document["plus_input"], trusted)
         for right, document, program in zip(base, documents, programs)
     ]
     return {"plus": more, "base": base}
 
 
-def passes(benchmark: Benchmark, document: Document, program: str, inputs: list) -> bool:
+def passes(benchmark: Benchmark, document: Document, program: str, inputs: list, trusted: bool) -> bool:
     task = {
         "dataset": benchmark.key.rstrip("+"), "task_id": document["task_id"], "entry_point": document["entry_point"], "inputs": inputs,
         "known": document["prompt"] + document["canonical_solution"], "program": program, "atol": document.get("atol", 0),
     }  # fmt: skip
-    return judge(PROGRAM.format(task=json.dumps(task)), LIMITS).passed
+    return judge(PROGRAM.format(task=json.dumps(task)), LIMITS, trusted=trusted).passed

@@ -1,23 +1,22 @@
 """Benchmarks whose answers are programs: HumanEval (arXiv 2107.03374), MBPP (arXiv 2108.07732), and evalplus' versions of them.
 
 A model without a chat template continues the text of a file, up to one of the stop strings. One with a template replies,
-and its first fenced block is the program.
+and its first fenced block is the program (replies.py).
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from .benchmarks import Benchmark
 from .documents import Document
 from .errors import EvaluationError
 from .journal import Request
-from .sandbox import isolation, judge
+from .replies import program
+from .sandbox import check, judge
 from .scores import Scores
 from .writer import Writer
 
-FENCE = re.compile(r"```[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
 NEXT_DEFINITION = ("\nclass", "\ndef", "\n#", "\nif", "\nprint")  # HumanEval's paper, section 2.2
 BEHIND_A_PROGRAM = ("\nassert", "\nprint", "\nif __name__", "\n```", "\n#")
 BEGIN, DONE = "[BEGIN]\n", "[DONE]"
@@ -25,32 +24,39 @@ EXAMPLES, TESTS = (2, 3, 4), range(11, 511)  # MBPP's paper, section 2.1: tasks 
 
 
 def run(
-    benchmark: Benchmark, documents: Sequence[Document], writer: Writer, examples: Sequence[Document] = (), *, execute: bool = False
-) -> Scores:
-    """Ask all questions and, with `execute`, run the programs in a sandbox. examples: of MBPP, what stands solved before a question."""
+    benchmark: Benchmark, documents: Sequence[Document], writer: Writer, examples: Sequence[Document] = (), *,
+    execute: bool = False, trusted: bool = False,
+) -> Scores:  # fmt: skip
+    """Ask all questions and, with `execute`, run the programs in a sandbox. examples: of MBPP, what stands solved before a question.
+
+    trusted: whether they may run without a container where there is none.
+    """
     prompts = [prompt(benchmark, document, examples, writer.chat) for document in documents]
     until = () if writer.chat and benchmark.key != "mbpp" else stops(benchmark)
     keys = [f"{'Mbpp/' if benchmark.key == 'mbpp' else ''}{document['task_id']}" for document in documents]
     answers = writer.write([Request(key=key, prompt=text, until=until) for key, text in zip(keys, prompts)])
     written = [solution(benchmark, document, answer.text, writer.chat) for document, answer in zip(documents, answers)]
-    solutions = [{"task_id": key, "solution": program} for key, program in zip(keys, written)]
+    solutions = [{"task_id": key, "solution": each} for key, each in zip(keys, written)]
     right, notes = {}, []
     if not execute:
         notes.append("The programs were written, but not run and judged: that takes --allow-code-execution.")
     else:
-        right = verdicts(benchmark, documents, written)
-        if not isolation():
-            notes.append("This system gives no namespaces, so the programs ran under limits alone.")
+        right = verdicts(benchmark, documents, written, trusted=trusted)
+        if not check(trusted):
+            notes.append("There is no container on this machine, so the trusted programs ran under Python's own guard and limits alone.")
     return Scores(answers=answers, right=right, solutions=solutions, notes=notes)
 
 
-def verdicts(benchmark: Benchmark, documents: Sequence[Document], programs: Sequence[str]) -> dict[str, list[bool]]:
+def verdicts(
+    benchmark: Benchmark, documents: Sequence[Document], programs: Sequence[str], *, trusted: bool = False
+) -> dict[str, list[bool]]:
     """By kind of tests, whether each program passes them."""
     if benchmark.key.endswith("+"):
         from .plus import verdicts as plus_verdicts
 
-        return plus_verdicts(benchmark, documents, programs)
-    return {"pass@1": [judge(f"{program}\n{tests(document)}\n").passed for document, program in zip(documents, programs)]}
+        return plus_verdicts(benchmark, documents, programs, trusted=trusted)
+    asked = [f"{each}\n{tests(document)}\n" for document, each in zip(documents, programs)]
+    return {"pass@1": [judge(each, trusted=trusted).passed for each in asked]}
 
 
 def prompt(benchmark: Benchmark, document: Document, examples: Sequence[Document], chat: bool) -> str:
@@ -95,12 +101,8 @@ def plain(code: str) -> str:
 
 def solution(benchmark: Benchmark, document: Document, text: str, chat: bool) -> str:
     """The whole program of an answer."""
-    fenced = FENCE.search(text) if chat else None
-    text = fenced[1] if fenced else text
-    if benchmark.key == "mbpp":
-        return text
-    begun = document["prompt"]
-    return f"{begun}\n{text}" if fenced and f"def {document['entry_point']}" in text else begun + text
+    begun = "" if benchmark.key == "mbpp" else document["prompt"]
+    return program(begun, document.get("entry_point"), text) if chat else begun + text
 
 
 def tests(document: Document) -> str:

@@ -20,20 +20,23 @@ from .scores import Scores
 from .writer import Writer
 
 FORMAT, VERSION = "lopa-evaluation", 1
+MOST_REASONS = 3  # of questions left out, in a note
 
 
 def run(
-    benchmark: Benchmark, documents: Sequence[Document], writer: Writer, *, shots: int, limit: int | None = None, execute: bool = False
-) -> Scores:
+    benchmark: Benchmark, documents: Sequence[Document], writer: Writer, *, shots: int, limit: int | None = None,
+    execute: bool = False, trusted: bool = False,
+) -> Scores:  # fmt: skip
     """Ask and score. shots: solved examples before a question. limit: of questions. execute: whether the model's programs may be run.
 
-    Raises EvaluationError, also where an optional package is missing.
+    trusted: whether they may be run without a container where there is none. Raises EvaluationError, also where an optional package
+    is missing.
     """
     check(benchmark, shots, execute)
     examples, asked = programs.split(documents, shots) if benchmark.key == "mbpp" else ((), documents)
     documents = asked[:limit]
     if benchmark.code:
-        return programs.run(benchmark, documents, writer, examples, execute=execute)
+        return programs.run(benchmark, documents, writer, examples, execute=execute, trusted=trusted)
     if benchmark.key == "gsm8k" and not shots:
         return grade_school.run(documents, writer)
     from . import harness
@@ -55,17 +58,30 @@ def check(benchmark: Benchmark, shots: int, execute: bool) -> None:
         need("evalplus", benchmark.title)
 
 
-def report(benchmark: Benchmark, scores: Scores, writer: Writer, *, shots: int) -> dict[str, Any]:
-    """As JSON data: what was run where, the numbers as in trace.metrics, the accuracy in percent with its 95 % interval, or None."""
+def report(benchmark: Benchmark, scores: Scores, writer: Writer, *, shots: int, left_out: Sequence[str] = ()) -> dict[str, Any]:
+    """As JSON data: what was run where, the numbers as in trace.metrics, the accuracy in percent with its 95 % interval, or None.
+
+    left_out: a sentence for each question that could not be asked.
+    """
     count = len(scores.answers)
     told = {
         "format": FORMAT, "version": VERSION, "task": benchmark.key, "model": writer.model.name, "commit": writer.model.commit,
         "hardware": writer.model.hardware, "recorded": datetime.now(UTC).isoformat(timespec="seconds"), "decoder": writer.decoder,
         "settings": asdict(writer.settings), "shots": shots, "chat": writer.chat, "in_flight": writer.in_flight, "questions": count,
+        "left_out": len(left_out),
     }  # fmt: skip
     by_way = {way: percent(verdicts) for way, verdicts in scores.right.items()}
     first = next(iter(by_way.values()), {"accuracy": None, "accuracy_low": None, "accuracy_high": None})
-    return told | first | {"scores": by_way, "notes": scores.notes} | total(each.metrics for each in scores.answers).as_dict()
+    told |= first | {"scores": by_way, "notes": [*scores.notes, *odd(left_out)]}
+    return told | total(each.metrics for each in scores.answers).as_dict()
+
+
+def odd(left_out: Sequence[str]) -> list[str]:
+    """A note on the questions left out, the first few by their reasons."""
+    if not left_out:
+        return []
+    more = f" And {len(left_out) - MOST_REASONS} more." if len(left_out) > MOST_REASONS else ""
+    return [f"Questions left out: {len(left_out)}. {' '.join(left_out[:MOST_REASONS])}{more}"]
 
 
 def percent(verdicts: Sequence[bool]) -> dict[str, float]:

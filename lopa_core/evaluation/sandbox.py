@@ -1,9 +1,10 @@
-"""Runs programs that a model wrote: in a process of their own, under limits, and on Linux only.
+"""Runs programs that a model wrote: in a process of their own, in a container, under limits, and on Linux only.
 
 A program gets a fresh working directory, no environment, and limits on processor time, wall clock, memory, file size and open
-files. It may write inside that directory only, start no process and open no connection (sandbox_child.py). Where the system allows
-namespaces (util-linux' unshare) it has no network and no sight of other processes either, and dies with all it started.
-This keeps accidents in; it is no wall against an attacker: run on a machine where that does not matter.
+files. The container (container.py, by bwrap) has nothing else in it that could be read, changed or reached. Where a system allows
+none, nothing is run, unless the user trusts the programs: what is left then is Python's own guard (sandbox_child.py), which refuses
+to write outside the directory, to start processes and to open connections, and where the system has them namespaces without a
+network and without sight of other processes (util-linux' unshare). That keeps accidents in; it is no wall, ctypes walks around it.
 """
 
 from __future__ import annotations
@@ -15,13 +16,15 @@ import shutil
 import signal
 import subprocess
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import BinaryIO
 
+from . import container
 from .errors import EvaluationError
 
 CHILD = Path(__file__).with_name("sandbox_child.py")
@@ -48,12 +51,12 @@ class Verdict:
     why: str = ""
 
 
-def judge(program: str, limits: Limits | None = None) -> Verdict:
-    """Run a program of Python. Raises EvaluationError where there is no sandbox."""
+def judge(program: str, limits: Limits | None = None, *, trusted: bool = False) -> Verdict:
+    """Run a program of Python. trusted: without a container where there is none. Raises EvaluationError where it is not run."""
+    contained = check(trusted)
     limits, mark = limits or Limits(), secrets.token_hex(16)
-    order = json.dumps({"program": program, "mark": mark, "limits": asdict(limits)}).encode()
-    with TemporaryDirectory(prefix="lopa-") as folder, TemporaryFile() as told:
-        process = start(folder, told)
+    order = json.dumps({"program": program, "mark": mark, "limits": asdict(limits), "contained": contained}).encode()
+    with TemporaryFile() as told, start(contained, told) as process:
         try:
             process.communicate(order, timeout=limits.seconds)
         except subprocess.TimeoutExpired:
@@ -66,13 +69,29 @@ def judge(program: str, limits: Limits | None = None) -> Verdict:
         return read(told.read(LONGEST_REPORT), mark, process.returncode)
 
 
-def start(folder: str, told: BinaryIO) -> subprocess.Popen[bytes]:
+def check(trusted: bool) -> bool:
+    """Whether programs run in a container here. Raises EvaluationError where they cannot and are not trusted to run without."""
+    if sys.platform != "linux":
+        raise EvaluationError("Generated programs are run on Linux only: leave out --allow-code-execution, and judge the solutions there.")
+    missing = container.missing()
+    if missing and not trusted:
+        raise EvaluationError(
+            f"Generated programs are run in a container, and {missing}: install or allow bubblewrap, or give --trust-programs to run "
+            "them without one (a program that means harm can then read and change all that you can)."
+        )
+    return not missing
+
+
+@contextmanager
+def start(contained: bool, told: BinaryIO) -> Iterator[subprocess.Popen[bytes]]:
     """The child, waiting for its order on standard input. It leads a group of its own, so that one signal ends all of it."""
-    command = [*isolation(), sys.executable, "-I", "-B", str(CHILD)]
-    surroundings = {"TMPDIR": folder, "OPENBLAS_NUM_THREADS": "1"}
-    return subprocess.Popen(
-        command, cwd=folder, env=surroundings, stdin=subprocess.PIPE, stdout=told, stderr=subprocess.DEVNULL, start_new_session=True
-    )
+    with TemporaryDirectory(prefix="lopa-") as folder, container.system_calls() as calls:
+        inside, script = (container.FOLDER, container.CHILD) if contained else (folder, str(CHILD))
+        before = container.command(CHILD, calls) if contained else namespaces()
+        yield subprocess.Popen(
+            [*before, sys.executable, "-I", "-B", script], cwd=folder, env={"TMPDIR": inside, "OPENBLAS_NUM_THREADS": "1"},
+            pass_fds=[calls.fileno()], stdin=subprocess.PIPE, stdout=told, stderr=subprocess.DEVNULL, start_new_session=True,
+        )  # fmt: skip
 
 
 def read(report: bytes, mark: str, code: int) -> Verdict:
@@ -84,14 +103,14 @@ def read(report: bytes, mark: str, code: int) -> Verdict:
     if isinstance(found, dict) and found.get("mark") == mark:
         why = str(found.get("why", ""))
         return Verdict(not why, why)
-    return Verdict(False, f"killed by {signal.Signals(-code).name}" if code < 0 else f"ended early with exit code {code}")
+    number = -code if code < 0 else code - 128  # bwrap adds 128
+    killer = next((each.name for each in signal.Signals if each == number), None)
+    return Verdict(False, f"killed by {killer}" if killer else f"ended early with exit code {code}")
 
 
 @cache
-def isolation() -> tuple[str, ...]:
-    """The command that puts a process into namespaces; nothing where the system has none for us. Raises EvaluationError."""
-    if sys.platform != "linux":
-        raise EvaluationError("Generated programs are run on Linux only: leave out --allow-code-execution, and judge the solutions there.")
+def namespaces() -> tuple[str, ...]:
+    """The command that puts a process into namespaces without a container; nothing where the system has none for us."""
     unshare = shutil.which("unshare")
     if unshare is None or subprocess.run([unshare, *NAMESPACES, "true"], capture_output=True).returncode:
         return ()

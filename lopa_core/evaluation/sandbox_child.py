@@ -26,7 +26,8 @@ def main():
     report, null = os.dup(1), os.open(os.devnull, os.O_RDWR)
     for each in (0, 1, 2):
         os.dup2(null, each)
-    limit(order["limits"])
+    os.environ.pop("PWD", None)  # bwrap's
+    limit(order["limits"], order["contained"])
     sys.addaudithook(guard(os.path.realpath(os.getcwd())))
     write, leave, as_json = os.write, os._exit, json.dumps  # the program may replace them
     why = run(order["program"])
@@ -34,12 +35,14 @@ def main():
     leave(0)  # without what the program left to be done at exit
 
 
-def limit(limits):
+def limit(limits, contained):
     seconds = limits["cpu_seconds"]
     amounts = {
         resource.RLIMIT_AS: limits["memory"], resource.RLIMIT_FSIZE: limits["file_size"], resource.RLIMIT_NOFILE: limits["files"],
-        resource.RLIMIT_NPROC: 0, resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_CORE: 0,
     }  # fmt: skip
+    if not contained:
+        amounts[resource.RLIMIT_NPROC] = 0  # threads as well; a container refuses processes only, and root's too
     for kind, amount in amounts.items():
         resource.setrlimit(kind, (amount, amount))
 

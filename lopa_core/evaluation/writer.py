@@ -41,12 +41,17 @@ class Writer:
         """Whether questions stand inside a chat template: answers are then replies, not continuations."""
         return self.model.tokenizer.template is not None
 
+    @property
+    def samples(self) -> bool:
+        """Whether another seed writes another answer."""
+        return self.settings.temperature > 0
+
     def write(self, requests: Sequence[Request]) -> list[Answer]:
         """Their answers, in the order of the questions; those of the journal are not written anew.
 
         Raises SettingsError, before any is written, for a prompt that the model has no room for.
         """
-        twice = [key for key, count in Counter(request.key for request in requests).items() if count > 1]
+        twice = [key for key, count in Counter(request.name for request in requests).items() if count > 1]
         if twice:
             raise EvaluationError(f"Two questions are both called {twice[0]}: give each a name of its own.")
         ready = [(request, *self.encode(request)) for request in requests if self.journal.find(request) is None]
@@ -59,6 +64,8 @@ class Writer:
     def encode(self, request: Request) -> tuple[list[int], DecodeSettings]:
         """Token ids of a prompt as it stands, blanks at its ends too, and the settings of its decode."""
         settings = self.settings
+        if request.repeat:
+            settings = replace(settings, seed=settings.seed + request.repeat)
         if request.longest is not None:
             blocks = max(1, -(-request.longest // settings.block_size))
             settings = replace(settings, max_new_tokens=min(settings.slots, blocks * settings.block_size))
@@ -66,7 +73,7 @@ class Writer:
         try:
             check_prompt(prompt, self.model.config, settings)
         except SettingsError as error:
-            raise SettingsError(f"Question {request.key}: {error}") from None
+            raise SettingsError(f"Question {request.name}: {error}") from None
         return prompt, settings
 
     def answer(self, request: Request, prompt: list[int], settings: DecodeSettings) -> Iterator[tuple[Request, Answer] | None]:

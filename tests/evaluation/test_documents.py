@@ -65,3 +65,43 @@ def test_a_missing_and_a_packed_file(tmp_path):
 def test_evalplus_questions_come_from_a_file():
     with pytest.raises(EvaluationError, match="HumanEvalPlus.jsonl or MbppPlus.jsonl as --data"):
         read_documents(BENCHMARKS["humaneval+"])
+
+
+BOXES = {
+    "So our answer is $\\boxed 2$.": "So our answer is $\\boxed{2}$.",
+    "Hence \\fbox{3}.": "Hence \\boxed{3}.",
+    "$\\boxed2$": "$\\boxed{2}$",
+    "\\(\\boxed 12\\)": "\\(\\boxed{12}\\)",
+    "It is \\boxed {x}.": "It is \\boxed{x}.",
+    "\\boxed\\frac{1}{2}$": "\\boxed{\\frac{1}{2}}$",
+    "$\\boxed 3$, no: \\fbox{\\{4\\}}": "$\\boxed3$, no: \\boxed{\\{4\\}}",
+    "\\boxed{\\frac{1}{2}}": "\\boxed{\\frac{1}{2}}",
+}
+
+
+@pytest.mark.parametrize("solution", BOXES)
+def test_a_box_of_any_kind_is_read(solution, tmp_path):
+    path = questions.write(tmp_path / "q.jsonl", [{"problem": "?", "solution": solution}])
+    assert read_documents(BENCHMARKS["math"], path) == [{"problem": "?", "solution": BOXES[solution]}]
+
+
+ODD = {
+    "math": [
+        {"problem": "?", "solution": "It is 2."},
+        {"problem": "?", "solution": "\\boxed{2"},
+        {"problem": "?", "solution": "\\boxed{}"},
+    ],
+    "gsm8k": [{"question": "?", "answer": "18"}, {"question": "?", "answer": "#### Step 1\n18"}, {"question": 3, "answer": "#### 3"}, [1]],
+    "humaneval": [questions.HUMAN_EVAL[0], {"task_id": "x"}],
+    "mbpp": [questions.MBPP[0] | {"test_list": "assert"}],
+}
+
+
+@pytest.mark.parametrize("key", ODD)
+def test_odd_questions_are_left_out_and_told(key, tmp_path):
+    path = questions.write(tmp_path / "q.jsonl", [*FILES[key], *ODD[key]])
+    path.write_text("\ufeff" + path.read_text() + "{\n", encoding="utf-8")
+    left_out = []
+    assert read_documents(BENCHMARKS[key], path, left_out=left_out) == FILES[key]
+    places = range(len(FILES[key]) + 1, len(FILES[key]) + len(ODD[key]) + 2)
+    assert [each.split()[1].rstrip(":") for each in left_out] == [str(place) for place in places]

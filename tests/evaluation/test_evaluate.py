@@ -6,6 +6,7 @@ from importlib.util import find_spec
 import pytest
 
 from lopa_core.__main__ import main
+from lopa_core.evaluation import container
 from lopa_core.evaluation.run import FORMAT
 
 from . import questions
@@ -62,8 +63,16 @@ def test_programs_are_saved_and_judged_only_with_leave(call, tmp_path):
     solutions = [json.loads(line) for line in (tmp_path / "run.solutions.jsonl").read_text().splitlines()]
     assert [each["task_id"] for each in solutions] == ["HumanEval/0", "HumanEval/1"]
     assert all(each["solution"].startswith(asked["prompt"]) for each, asked in zip(solutions, questions.HUMAN_EVAL))
-    code, out, _ = call(questions.HUMAN_EVAL, *flags, "--resume", "--allow-code-execution", "--json")
+    code, out, _ = call(questions.HUMAN_EVAL, *flags, "--resume", "--allow-code-execution", "--trust-programs", "--json")
     assert code == 0 and json.loads(out)["accuracy"] == 0 and json.loads(out)["scores"].keys() == {"pass@1"}
+
+
+def test_questions_that_cannot_be_scored_are_counted(call):
+    asked = [questions.GSM8K[0], {"question": "How many?", "answer": "many"}, questions.GSM8K[1]]
+    code, out, _ = call(asked, "--task", "gsm8k", "--shots", 0, "--json")
+    told = json.loads(out)
+    assert code == 0 and (told["questions"], told["left_out"]) == (2, 1)
+    assert "Questions left out: 1. Question 2 is none of GSM8K" in told["notes"][0]
 
 
 def test_mbpp_is_limited_to_tasks_it_is_tested_on(call):
@@ -107,7 +116,7 @@ def test_bad_input_is_one_sentence(call, name):
     [
         (questions.GSM8K, ["--task", "gsm8k"], "lm_eval"),
         (questions.MATH, ["--task", "math"], "lm_eval"),
-        (questions.HUMAN_EVAL, ["--task", "humaneval+", "--max-new-tokens", 16, "--allow-code-execution"], "evalplus"),
+        (questions.HUMAN_EVAL, ["--task", "humaneval+", "--max-new-tokens", 16, "--allow-code-execution", "--trust-programs"], "evalplus"),
     ],
 )
 def test_a_missing_package_is_one_sentence(call, monkeypatch, asked, argv, package):
@@ -126,3 +135,14 @@ def test_without_a_network_one_sentence(capsys, tmp_path, monkeypatch):
     assert main(["evaluate", "--task", "gsm8k", "--shots", "0", "--out", str(tmp_path / "run.json")]) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1 and "check the network, or give --data FILE" in error
+
+
+def test_without_a_container_programs_run_only_if_they_are_trusted(call, monkeypatch):
+    monkeypatch.setattr(container, "missing", lambda: "bwrap, of the package bubblewrap, is not installed")
+    flags = ["--task", "humaneval", "--max-new-tokens", 16, "--allow-code-execution"]
+    code, _, error = call(questions.HUMAN_EVAL[:1], *flags)
+    assert code == 2 and "install or allow bubblewrap, or give --trust-programs" in error and "Traceback" not in error
+    code, out, _ = call(questions.HUMAN_EVAL[:1], *flags, "--trust-programs", "--json")
+    assert code == 0 and json.loads(out)["scores"].keys() == {"pass@1"} and "no container" in json.loads(out)["notes"][0]
+    code, _, error = call(questions.HUMAN_EVAL[:1], "--task", "humaneval", "--trust-programs")
+    assert code == 2 and "give --allow-code-execution as well" in error

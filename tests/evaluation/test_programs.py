@@ -16,7 +16,7 @@ HUMAN, MOSTLY = BENCHMARKS["humaneval"], BENCHMARKS["mbpp"]
 
 def test_a_continuation_is_judged_behind_its_prompt():
     writer = Told("    return x + x\n", "    return words[0]\n")
-    scores = programs.run(HUMAN, HUMAN_EVAL, writer, execute=True)
+    scores = programs.run(HUMAN, HUMAN_EVAL, writer, execute=True, trusted=True)
     assert scores.right == {"pass@1": [True, False]}
     assert [each.prompt for each in writer.asked] == [each["prompt"] for each in HUMAN_EVAL]
     assert all("\ndef" in each.until for each in writer.asked)
@@ -38,21 +38,21 @@ REPLIES = {
 def test_a_reply_is_judged_by_its_first_block(name):
     text, right = REPLIES[name]
     writer = Told(text, chat=True)
-    scores = programs.run(HUMAN, HUMAN_EVAL[:1], writer, execute=True)
+    scores = programs.run(HUMAN, HUMAN_EVAL[:1], writer, execute=True, trusted=True)
     assert scores.right == {"pass@1": [right]}
     assert writer.asked[0].until == () and HUMAN_EVAL[0]["prompt"].strip() in writer.asked[0].prompt
 
 
 def test_a_reply_keeps_the_imports_of_its_prompt():
     reply = "```\ndef longest(words: List[str]) -> str:\n    return max(words, key=len)\n```"
-    scores = programs.run(HUMAN, HUMAN_EVAL[1:], Told(reply, chat=True), execute=True)
+    scores = programs.run(HUMAN, HUMAN_EVAL[1:], Told(reply, chat=True), execute=True, trusted=True)
     assert scores.right == {"pass@1": [True]}
 
 
 def test_mbpp_shows_its_own_examples_and_is_tested_on_its_own_tasks():
     examples, asked = programs.split(MBPP, 2)
     writer = Told("def increase(x):\n    return x + 1\n", "def triple(x):\n    return x\n")
-    scores = programs.run(MOSTLY, asked, writer, examples, execute=True)
+    scores = programs.run(MOSTLY, asked, writer, examples, execute=True, trusted=True)
     assert scores.right == {"pass@1": [True, False]} and [each["task_id"] for each in scores.solutions] == ["Mbpp/11", "Mbpp/12"]
     prompt = writer.asked[0].prompt
     assert prompt.count("[BEGIN]\n") == 3 and prompt.count("\n[DONE]\n\n") == 2 and prompt.endswith("assert increase(0) == 1\n[BEGIN]\n")
@@ -71,7 +71,7 @@ def test_what_mbpp_lacks_is_said():
 
 def test_setup_code_comes_before_the_tests():
     task = MBPP[3] | {"test_setup_code": "start = 4"} | {"test_list": ["assert increase(start) == 5"]}
-    assert programs.verdicts(MOSTLY, [task], ["def increase(x):\n    return x + 1"]) == {"pass@1": [True]}
+    assert programs.verdicts(MOSTLY, [task], ["def increase(x):\n    return x + 1"], trusted=True) == {"pass@1": [True]}
 
 
 def test_without_leave_nothing_is_run(monkeypatch):
@@ -81,8 +81,9 @@ def test_without_leave_nothing_is_run(monkeypatch):
 
 
 def test_limits_alone_are_told(monkeypatch):
-    monkeypatch.setattr(programs, "isolation", lambda: ())
-    assert "limits alone" in programs.run(HUMAN, [], Told(), execute=True).notes[0]
+    monkeypatch.setattr(programs, "check", lambda trusted: not trusted)
+    assert "no container" in programs.run(HUMAN, [], Told(), execute=True, trusted=True).notes[0]
+    assert not programs.run(HUMAN, [], Told(), execute=True).notes
 
 
 def test_evalplus_reads_the_solutions(tmp_path):

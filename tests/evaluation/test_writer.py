@@ -1,5 +1,7 @@
 """The embedded model answering: in turn and one after the other alike, and no pass more once a stop string stands."""
 
+from dataclasses import replace
+
 import pytest
 
 from lopa_core.decode.settings import DecodeSettings, SettingsError
@@ -87,6 +89,12 @@ def test_blanks_at_the_ends_of_a_prompt_are_kept(model, writer):
 def test_how_many_may_be_in_flight(writer, width):
     with pytest.raises(EvaluationError, match="between 1 and 64"):
         writer(in_flight=width)
+
+
+def test_repeats_are_samples_of_other_seeds(writer):
+    sampling = DecodeSettings(**PRESETS[DEFAULT].settings | {"temperature": 1.0, "seed": 3})
+    first, second = (writer(sampling).encode(replace(REQUESTS[0], repeat=place))[1] for place in (0, 1))
+    assert writer(sampling).samples and not writer().samples and (first.seed, second.seed) == (3, 4)
 
 
 def test_keys_are_unique(writer):

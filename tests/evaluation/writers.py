@@ -11,8 +11,8 @@ METRICS = Metrics(rounds=4, branch_forwards=8, tokens=12, slots_written=16, seco
 
 
 class Told:
-    def __init__(self, *texts: str, chat: bool = False) -> None:
-        self.texts, self.chat, self.asked = texts, chat, []
+    def __init__(self, *texts: str, chat: bool = False, samples: bool = False) -> None:
+        self.texts, self.chat, self.samples, self.asked = texts, chat, samples, []
 
     def write(self, requests: Sequence[Request]) -> list[Answer]:
         self.asked += requests
