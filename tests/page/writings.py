@@ -1,4 +1,4 @@
-"""Texts of both directions as traces made by hand: every third slot is written in the first pass, the others' guesses show."""
+"""Texts of both directions as traces made by hand: after the first pass every third slot is written, guessed or a mask."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ BLOCK, PASSES = 8, 3
 
 # pieces as a tokenizer cuts them; a blank stands before a word's first one
 TEXTS = {
-    "arabic": ["ذهبت", " الم", "علمة", " إلى", " المست", "شف", "يات", " يوم", " الأحد", "."],
+    "arabic": ["ذهبت", " الم", "علمة", " أحمد", " إلى", " هذا", " ال", "مست", "شف", "يات", " يوم", " الأحد", "."],
     "persian": ["مریم", " ۱۹", " سیب", " خر", "ید", " و", " می", "\u200c", "خواهد", " 7", " تا", " بخ", "ورد", "."],
     "latin names": ["הילדה", " Dana", " Le", "vi", " מצאה", " 1", "7", " צד", "פים", " ב", "-", "Lon", "don", "."],
     "paragraphs": ["ענת", " הלכה", "\n", "Ana", " went", " to", " the", " sea", "\n", "גם", " דן"],
@@ -34,7 +34,7 @@ def trace(words: list[str], decoder: str = "lopa", passes: int = PASSES) -> Trac
 
 def round_of(tokens: tuple[int, ...], number: int, passes: int) -> TraceRound:
     """Pass `number`: it writes the slots whose number leaves that rest."""
-    slots = tuple(slot for slot in range(len(tokens)) if slot % passes >= number)
+    slots = tuple(slot for slot in range(len(tokens)) if number <= slot % passes <= number + 1)
     filled = tuple(place for place, slot in enumerate(slots) if slot % passes == number)
     anchor = branch(tokens, slots)
     ahead = branch(tokens, slots[1:], slot=slots[0], token=tokens[slots[0]], probability=0.5)
