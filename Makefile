@@ -1,23 +1,26 @@
-# make run: the page on http://127.0.0.1:7860.  make test: the tests, in WORKERS processes.  make check: the linter.
+# make run: the page on http://127.0.0.1:7860.  make test: the tests, in WORKERS processes; NEEDS=tests/everything.txt leaves
+# none out, as in CI.  make check: the linter.
 # make bench-page: what the page costs, measured.
 PYTHON ?= python3
 VENV ?= .venv
 PORT ?=
 WORKERS ?= 2
+NEEDS ?= tests/requirements.txt
 BIN = $(VENV)/bin
+DEV = $(VENV)/$(basename $(notdir $(NEEDS))).stamp
 
 .PHONY: run test check bench-page clean
 
 run: $(VENV)/run.stamp
 	$(BIN)/python app.py $(if $(PORT),--port $(PORT)) --open
 
-test: $(VENV)/dev.stamp
+test: $(DEV)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
-check: $(VENV)/dev.stamp
+check: $(DEV)
 	$(BIN)/ruff check .
 
-bench-page: $(VENV)/dev.stamp
+bench-page: $(DEV)
 	$(BIN)/python -m tests.page.bench
 
 $(VENV)/bin/python:
@@ -28,8 +31,8 @@ $(VENV)/run.stamp: requirements.txt constraints.txt | $(VENV)/bin/python
 	$(BIN)/python -m pip install -r requirements.txt -c constraints.txt
 	touch $@
 
-$(VENV)/dev.stamp: tests/requirements.txt requirements.txt constraints.txt | $(VENV)/bin/python
-	$(BIN)/python -m pip install -r tests/requirements.txt -c constraints.txt
+$(DEV): $(NEEDS) tests/requirements.txt requirements.txt constraints.txt | $(VENV)/bin/python
+	$(BIN)/python -m pip install -r $(NEEDS) -c constraints.txt
 	touch $@ $(VENV)/run.stamp
 
 clean:

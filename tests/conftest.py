@@ -2,4 +2,5 @@
 
 import torch
 
+pytest_plugins = ["tests.helpers.skips"]
 torch.set_num_threads(1)
