@@ -4,6 +4,7 @@ import os
 
 import torch
 
+pytest_plugins = ["tests.helpers.skips"]
 for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
     del os.environ[name]  # the tests talk to this machine alone
 torch.set_num_threads(1)

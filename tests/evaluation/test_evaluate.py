@@ -1,7 +1,6 @@
 """`evaluate` as a user types it, with the embedded model on invented questions."""
 
 import json
-from importlib.util import find_spec
 
 import pytest
 
@@ -10,8 +9,6 @@ from lopa_core.evaluation import container
 from lopa_core.evaluation.run import FORMAT
 
 from . import questions
-
-HARNESS = find_spec("lm_eval") is not None
 
 
 @pytest.fixture
@@ -80,8 +77,8 @@ def test_mbpp_is_limited_to_tasks_it_is_tested_on(call):
     assert code == 0 and json.loads(out)["questions"] == 1 and json.loads(out)["accuracy"] is None
 
 
-@pytest.mark.skipif(not HARNESS, reason="lm-eval is an optional package")
 def test_word_problems_with_the_harness_s_examples(call):
+    pytest.importorskip("lm_eval")
     code, out, _ = call(questions.GSM8K, "--task", "gsm8k", "--shots", 1, "--json")
     told = json.loads(out)
     assert code == 0 and told["questions"] == 3 and told["scores"].keys() == {"exact_match, flexible-extract", "exact_match, strict-match"}

@@ -2,7 +2,8 @@
 
 A word in FOLDER/<rank> is taken out and done by that rank at its next forward. FOLDER/slow holds the seconds that
 every forward takes longer, FOLDER/late-<rank> those after which the rank begins to load; FOLDER/other-<rank> what it has
-other than its peers. FOLDER/starts is told each rank that starts.
+other than its peers. FOLDER/starts is told each rank that starts. While FOLDER/gate is there, rank 0, and with it every
+run, waits before its forward once it has done as many as the file says.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ from lopa_core.runtime.local import LocalEngine
 def main(argv: list[str]) -> None:
     at = argv.index("--faults")
     folder, told = Path(argv[at + 1]), argv[:at] + argv[at + 2 :]
-    rank, records = told[told.index("--rank") + 1], LocalEngine.records
+    rank, records, gate = told[told.index("--rank") + 1], LocalEngine.records, Gate(folder / "gate")
 
     def faulty(engine: LocalEngine, window):
         slow, word = folder / "slow", folder / rank
+        if rank == "0":
+            gate.wait()
         if slow.exists():
             time.sleep(float(slow.read_text()))
         if word.exists():
@@ -53,6 +56,25 @@ def differ(word: str) -> None:
         return model
 
     ranks.load = other
+
+
+class Gate:
+    """Lets as many forwards through as its file says and holds the next one until the file is gone."""
+
+    def __init__(self, file: Path) -> None:
+        self.file, self.through = file, 0
+
+    def wait(self) -> None:
+        while self.shut():
+            time.sleep(0.002)
+        self.through += 1
+
+    def shut(self) -> bool:
+        try:
+            return self.through >= int(self.file.read_text())
+        except FileNotFoundError:
+            self.through = -1  # the one that waits now is let through, and the next ones are counted anew
+            return False
 
 
 def fail(word: str) -> None:

@@ -28,7 +28,8 @@ class Fault:
 
     status, code (X-Error-Code), message (X-Error-Message), headers: the answer, if it is a refusal. page: a web page instead of
     an answer. cut: the connection ends after so many bytes of the body; reset: and not in the orderly way. drop: so many bytes
-    are missing at the end of a file that claims to be whole. spoil: its last byte is another. seconds: the answer is so late.
+    are missing at the end of a file that claims to be whole. spoil: its last byte is another. seconds: the answer is so late;
+    until: or comes as soon as this is set.
     """
 
     status: int | None = None
@@ -43,6 +44,7 @@ class Fault:
     drop: int = 0
     spoil: bool = False
     seconds: float = 0.0
+    until: threading.Event = field(default_factory=threading.Event)
 
 
 @dataclass
@@ -123,7 +125,7 @@ class Answer(BaseHTTPRequestHandler):
         if len(parts) >= 4 and parts[:2] != ["api", "agent-harnesses"]:
             self.server.requests.append((self.command, path))
         fault = self.server.fault(self.command, path) or Fault()
-        threading.Event().wait(fault.seconds)  # not sleep, which tests of the library's patience replace
+        fault.until.wait(fault.seconds)  # not sleep, which tests of the library's patience replace
         if fault.page:
             return self.send(b"<html>Log in to this network</html>", {"Content-Type": "text/html"})
         if fault.status:

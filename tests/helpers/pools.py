@@ -21,7 +21,7 @@ from .models import MODELS
 PROMPT = [165, 485, 77, 202, 333, 24, 37]
 SETTINGS = DecodeSettings(max_new_tokens=32, block_size=8, tau_add=0.1)
 LANES = {"confidence": SETTINGS.decoder("confidence"), "lopa": SETTINGS}
-QUICK = Patience(start=300, silence=5, answer=4, beat=0.1, missed=100, rest=0.1, longest_rest=0.4)
+QUICK = Patience(start=300, silence=30, answer=4, beat=0.1, missed=100, rest=0.1, longest_rest=0.4)
 
 
 class Stage:
@@ -37,7 +37,12 @@ class Stage:
         return RemoteRace(self.pool, self.config, PROMPT, lanes, forced, warm)
 
     def fault(self, name: str, word: str) -> None:
-        (self.faults / name).write_text(word)
+        """There as a whole at once: workers look for it all the time."""
+        (self.faults / "new").write_text(word)
+        (self.faults / "new").rename(self.faults / name)
+
+    def mend(self, name: str) -> None:
+        (self.faults / name).unlink()
 
     def ready(self) -> None:
         """Both workers there, nothing of an earlier fault left."""

@@ -22,7 +22,7 @@ import torch.distributed as dist
 from lopa_core.runtime.pool import environment
 
 ROOT = Path(__file__).parents[2]
-TIMEOUT = 5.0  # seconds of one collective
+TIMEOUT = 60.0  # seconds of one collective, in which a peer may have to load a network
 PATIENCE = 200  # seconds; a busy machine is no fault
 
 

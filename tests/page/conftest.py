@@ -13,14 +13,7 @@ import pytest
 
 CHROMIUM = shutil.which("chromium")
 FLAGS = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync"
-PATIENCE = 60_000  # ms; only a busy machine needs it
-
-
-def pytest_collection_modifyitems(items):
-    """A browser on a busy machine gets a second try: it may have been kept waiting. What is wrong is wrong twice."""
-    for item in items:
-        if "browser" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.flaky(reruns=1))
+PATIENCE = 120_000  # ms; only a busy machine needs it
 
 
 @contextlib.contextmanager
@@ -37,7 +30,7 @@ def running(*flags, script="slow_app.py", **env):
         assert any(url.rstrip("/") in line for line in server.stdout)  # its last word before it serves
         yield url, server
         server.send_signal(signal.SIGTERM)
-        assert server.wait(timeout=60) == 0
+        assert server.wait(timeout=120) == 0
         assert "Traceback" not in server.stderr.read()
     finally:
         server.kill()
@@ -66,6 +59,34 @@ def browser():
         opened.close()
 
 
+VIEWER = "(() => { let node = document.querySelector('.lv'); while (!node.viewer) node = node.parentElement; return node.viewer; })()"
+FRAMES = """(count) => new Promise((done) => {
+    const next = () => (count-- > 0 ? requestAnimationFrame(next) : done());
+    next();
+})"""
+DRAWN = f"""(figure) => {{
+    const {{ shown }} = {VIEWER}.state();
+    const passes = [...document.querySelectorAll('.lv-lane [data-counter=rounds]')].map((node) => Number(node.textContent));
+    return passes.join() === shown.join() && {VIEWER}.figures().every(({{ name, near, drawn }}) => drawn || !(near || name === figure));
+}}"""
+
+
+def drawn(page, figure=None):
+    """Wait until the page shows what its viewer is at: the lanes, every chart in sight, and this one."""
+    page.evaluate(FRAMES, 2)  # what is done to a page is seen in its next frame
+    page.wait_for_function(DRAWN, arg=figure)
+
+
+def charts(page):
+    """Every chart of the run on screen, drawn."""
+    cards = page.locator(".lv-figures .lv-figure:not([hidden])").all()
+    assert len(cards) >= 4  # tokens, progress, filling and a tree at least
+    for card in cards:
+        card.scroll_into_view_if_needed()
+        card.locator(".main-svg").first.wait_for()
+    return cards
+
+
 @contextlib.contextmanager
 def tab(browser, url, shown=".lv-lane .lv-t", harmless="nothing is", **options):
     """An opened page; afterwards: no console error but with this word in it, nothing fetched from elsewhere."""
@@ -76,10 +97,10 @@ def tab(browser, url, shown=".lv-lane .lv-t", harmless="nothing is", **options):
     opened.on("console", lambda message: errors.append(message.text) if message.type == "error" and harmless not in message.text else None)
     opened.on("pageerror", lambda error: errors.append(str(error)))
     opened.on("request", lambda request: foreign.append(request.url) if not request.url.startswith((home, "data:", "blob:")) else None)
-    opened.goto(url)
-    opened.wait_for_selector(shown)
-    yield opened
-    opened.close()
+    with contextlib.closing(opened):
+        opened.goto(url)
+        opened.wait_for_selector(shown)
+        yield opened
     assert not errors and not foreign
 
 

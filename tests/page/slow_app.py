@@ -20,7 +20,7 @@ counter = os.environ.get("LOPA_TEST_FORWARDS", os.devnull)
 
 
 def slow_forward(engine, window):
-    time.sleep(0.12 if engine.settings.selection == "one" else 0.02)
+    time.sleep(0.25 if engine.settings.selection == "one" else 0.02)
     with open(counter, "ab") as file:
         file.write(b".")
     return forward(engine, window)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from ..helpers.hub import FakeHub
 from ..helpers.repositories import adapter, dream
 from .conftest import running, tab
 
-pytestmark = pytest.mark.timeout(180)
 DREAM, LORA = "Dream-org/Dream-v0-Instruct-7B", "SJTU-DENG-Lab/D2F_Dream_Instruct_7B_Lora"
 TITLE = "Dream 7B Instruct + D2F"
 
@@ -33,21 +34,25 @@ def finished(page, model):
 
 
 def test_a_large_model_comes_from_the_hub_while_the_small_one_answers(browser, hub, tmp_path):
-    hub.fail("*model-00003*", seconds=12, times=1, methods=("GET",))
+    go = threading.Event()
+    hub.fail("*model-00003*", seconds=120, until=go, times=1, methods=("GET",))
     with started(hub, tmp_path / "home", "--adapter", LORA) as (url, _), tab(browser, url) as page:
         page.wait_for_selector(f".lv-notice:has-text('{TITLE} is on its way')")
         page.click("#lv-run")
         finished(page, "lopa-tiny")
-        page.wait_for_selector(".lv-notice", state="hidden", timeout=60_000)
+        go.set()
+        page.wait_for_selector(".lv-notice", state="hidden")
         page.click("#lv-run")
         finished(page, "dream-instruct-d2f (commit")
     assert not any(path.endswith((".py", ".bin", ".pt")) for _, path in hub.requests)
 
 
 def test_a_model_that_cannot_be_had_is_said_on_the_page(browser, hub, tmp_path):
-    hub.fail("*model-00002*", status=403, code="GatedRepo", seconds=4, methods=("GET",))
+    go = threading.Event()
+    hub.fail("*model-00002*", status=403, code="GatedRepo", seconds=120, until=go, methods=("GET",))
     with started(hub, tmp_path / "home") as (url, _), tab(browser, url) as page:
-        page.wait_for_selector(".lv-notice:has-text('cannot be used here')", timeout=60_000)
+        go.set()  # not before the app has begun to serve: it ends if it hears of it at once
+        page.wait_for_selector(".lv-notice:has-text('cannot be used here')")
         assert "HF_TOKEN" in page.inner_text(".lv-notice")
         page.click("#lv-run")
         finished(page, "lopa-tiny")

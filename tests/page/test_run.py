@@ -24,10 +24,11 @@ def last_state(told):
 
 @pytest.fixture
 def forwards(monkeypatch):
-    """A list that grows by one with every forward of any engine."""
+    """A list that grows by one with every forward of any engine; there is a state for each, however long it takes."""
     happened, forward = [], LocalEngine.forward
     monkeypatch.setattr(LocalEngine, "forward", lambda engine, window: happened.append(1) or forward(engine, window))
     monkeypatch.setattr(run, "TICK", 0)
+    monkeypatch.setattr(run, "STATE_SHARE", 0)
     return happened
 
 

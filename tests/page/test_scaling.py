@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 
 import gradio as gr
 import pytest
@@ -20,6 +19,7 @@ from lopa_core.runtime.local import LocalEngine
 from ..bench.samples import model, report
 from .conftest import tab
 from .samples import page_model
+from .test_browser import still
 
 
 @pytest.fixture(scope="module")
@@ -174,8 +174,6 @@ def test_recorded_curves_a_live_sweep_and_one_that_is_stopped(browser, address, 
         page.wait_for_selector(".lv-progress >> text=/of 12 points; at k = .* problem/")
         page.click("#lv-sweep-stop")
         page.wait_for_selector(".lv-progress >> text=/Stopped; .* of 12 points/")
-        before = forwards.stat().st_size
-        time.sleep(0.5)
-        assert forwards.stat().st_size == before
+        assert still(forwards)
         page.wait_for_selector("#lv-sweep-run:not([disabled])")
         assert page.is_visible("#lv-scaling-live [data-figure=scaling-tau]")

@@ -11,7 +11,7 @@ from lopa_core.trace import files
 from lopa_core.view.replay import replay_html
 from lopa_core.view.state import loaded, recorded
 
-from .conftest import tab
+from .conftest import charts, tab
 from .test_browser import PROBES, finish
 from .test_viewer import TREE, seek, state
 
@@ -74,9 +74,7 @@ def test_a_recording_is_watched_with_the_network_cut(browser, address):
         page.context.route("**/*", lambda route: route.abort())
         seek(page, 4)
         assert state(page)["shown"] == [4, 4, 4]
-        for card in page.locator(".lv-figure:not([hidden])").all():
-            card.scroll_into_view_if_needed()
-            card.locator(".main-svg").first.wait_for()
+        charts(page)
 
 
 def test_a_chip_opens_its_recording(page):
@@ -134,9 +132,7 @@ def open_from_disk(browser, file, shown):
         page.reload()
         page.wait_for_selector(".lv-lane .lv-t")
         assert shown is None or page.locator(".lv-lane .lv-canvas").nth(1).text_content() == shown
-        for card in page.locator(".lv-figure:not([hidden])").all():
-            card.scroll_into_view_if_needed()
-            card.locator(".main-svg").first.wait_for()
+        charts(page)
         page.locator(TREE).scroll_into_view_if_needed()
         seek(page, 4)
         assert state(page)["shown"][:2] == [4, 4]
@@ -151,9 +147,7 @@ def open_from_disk(browser, file, shown):
 
 @pytest.mark.parametrize(("kind", "begins"), [("png", b"\x89PNG"), ("svg", b"<svg")])
 def test_every_chart_can_be_saved(page, kind, begins):
-    for card in page.locator(".lv-figure:not([hidden])").all():
-        card.scroll_into_view_if_needed()
-        card.locator(".main-svg").first.wait_for()
+    for card in charts(page):
         with page.expect_download() as download:
             card.locator(f'[data-save="{kind}"]').click()
         content = download.value.path().read_bytes()

@@ -7,6 +7,7 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -81,8 +82,8 @@ def test_a_worker_that_fails_otherwise_ends(stage):
 def impatient(tmp_path_factory):
     """A stage whose collectives may take little time, one worker of which takes longer to load; and its first workers."""
     folder = tmp_path_factory.mktemp("impatient")
-    (folder / "late-1").write_text("2.5")
-    stage = Stage(folder, replace(QUICK, silence=1.5))
+    (folder / "late-1").write_text("5")
+    stage = Stage(folder, replace(QUICK, silence=4))
     while len(stage.pids()) < 2:
         time.sleep(0.01)
     first = stage.pids()
@@ -110,7 +111,7 @@ def test_a_worker_that_hangs_in_a_forward(impatient):
     stage.fault("slow", "0.02")
     sentence, seconds = broken(stage, stage.race(), lambda: stage.fault("1", "hang"))
     assert sentence == GONE  # its peer has lost patience and ended
-    assert seconds < stage.pool.patience.silence + 3
+    assert seconds < 30  # while the worker would have hung for a minute
     stage.ready()
     assert all_gone(first, within=0)
     finish(stage.race())
@@ -245,11 +246,15 @@ def test_a_device_that_says_why(begin):
     assert (pool.state, pool.reason) == ("degraded", "a is left out: a is no good.")
 
 
-def test_the_device_furthest_behind_is_to_blame_if_they_are_not_ready_in_time(begin):
-    pool = begin("ab", Patience(start=1.5, rest=0.05, answer=1), a="slow", b="hang")
-    with pytest.raises(PoolFault, match="a was not ready within 1.5 seconds"):
-        pool.wait(20)
-    assert pool.left_out == ["b is left out: b was not ready within 1.5 seconds."]
+def test_the_device_furthest_behind_is_to_blame_if_they_are_not_ready_in_time(begin, monkeypatch):
+    """Their time is over as soon as a loads, which it never ends, whether b is there or not."""
+    clock = SimpleNamespace(monotonic=lambda: 100 * any(peer.at == "loading" for peer in pools[0].peers) if pools else 0)
+    pools: list[Pool] = []
+    monkeypatch.setattr("lopa_core.runtime.pool.time", clock)
+    pools.append(begin("ab", Patience(start=90, rest=0.05, answer=1), a="slow", b="hang"))
+    with pytest.raises(PoolFault, match="a was not ready within 90 seconds"):
+        pools[0].wait(60)
+    assert pools[0].left_out == ["b is left out: b was not ready within 90 seconds."]
 
 
 def test_a_pool_of_which_nothing_is_left_has_failed(begin):
@@ -296,7 +301,7 @@ def test_a_worker_that_recovers_counts_as_new(begin, tmp_path):
         pool.wait(20)
         pid = pool.peers[0].pid
         send(pid, signal.SIGKILL)
-        assert all_gone([pid], within=5)
+        assert all_gone([pid], within=20)
         while pool.works:
             time.sleep(0.01)
     pool.wait(20)

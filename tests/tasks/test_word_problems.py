@@ -22,7 +22,7 @@ def train():
 
 @pytest.fixture(scope="module")
 def test_set():
-    return list(wp.problems(1500, seed=1, split="test"))
+    return list(wp.problems(600, seed=1, split="test"))
 
 
 @pytest.fixture(scope="module")

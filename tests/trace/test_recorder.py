@@ -1,12 +1,13 @@
 """The recorder: rounds as plain data, with the truth about time and about what was committed."""
 
-import time
+from types import SimpleNamespace
 
 import pytest
 import torch
 
 from lopa_core.decode.settings import DecodeSettings, SettingsError
 from lopa_core.runtime.local import LocalEngine
+from lopa_core.trace import recorder as module
 from lopa_core.trace.recorder import Recorder
 
 from ..helpers.decoding import FakeEngine, scattered
@@ -36,14 +37,20 @@ def test_an_unfinished_decode_keeps_what_it_has():
     assert trace.mask_id in trace.tokens and len(trace.tokens) == trace.rounds[-1].end == 16 < trace.slots == 32
 
 
-def test_the_clock_counts_only_its_own_steps():
-    recorder = Recorder([1, 2], FakeEngine(scattered(1)), DecodeSettings(max_new_tokens=16, block_size=8))
+def test_the_clock_counts_only_its_own_steps(monkeypatch):
+    clock = SimpleNamespace(now=100.0)
+
+    class Slow(FakeEngine):
+        def forward(self, window):
+            clock.now += 0.25
+            return super().forward(window)
+
+    monkeypatch.setattr(module, "time", SimpleNamespace(perf_counter=lambda: clock.now))
+    recorder = Recorder([1, 2], Slow(scattered(1)), DecodeSettings(max_new_tokens=16, block_size=8))
     recorder.step()
-    before = recorder.seconds
-    time.sleep(0.05)
-    assert recorder.seconds == before
+    clock.now += 10
     recorder.step()
-    assert before < recorder.seconds < before + 0.05
+    assert [each.seconds for each in recorder.rounds] == [0.25, 0.5] and recorder.seconds == 0.5
 
 
 class Misspelt(FakeEngine):

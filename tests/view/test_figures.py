@@ -91,9 +91,9 @@ def test_a_long_decode_stays_small(name, most):
 
 
 def test_a_long_decode_is_drawn_quickly_and_in_few_parts():
-    began = time.perf_counter()
-    drawn = figures(large())
-    assert time.perf_counter() - began < 3  # 0.1 s where nothing else runs
+    traces, began = large(), time.thread_time()
+    drawn = figures(traces)
+    assert time.thread_time() - began < 1  # 0.1 s of a processor; what else runs on the machine is not counted
     assert len(drawn["tree-1"]["plots"]["pass"]["data"]) == 4
 
 

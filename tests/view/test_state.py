@@ -83,6 +83,7 @@ def test_nothing_in_a_state_ever_gets_shorter(monkeypatch):
     question, usual = "Ana has 12 pens. She buys 30 more. How many?", defaults(shelf.main.source)
     told = states(lambda: start(shelf, question, "lopa-tiny", "confidence", "lopa", usual), Stop())
     seen = [state for state, _, _ in told if state]
+    assert len(seen) > 10
     assert seen[-1]["lanes"][1]["reason"] == "eos" and len(seen[-1]["lanes"][1]["tokens"]) < seen[-1]["lanes"][1]["slots"]
     for before, after in zip(seen, seen[1:]):
         assert not list(shrunk(before, after))

@@ -64,6 +64,7 @@ function setClock(clock) {
   const here = lanes.map(({ track }, index) => (clock === 'pass' ? shown[index] : track.secondsAt(shown[index])));
   player.at = ended ? longest() : Math.max(0, ...here);
   drawTransport(); // at once: the scrubber has another scale
+  drawFigures();
   refresh();
 }
 

@@ -23,6 +23,7 @@ class FigureCard {
     this.scroll.append(frame);
     this.frame = frame;
     this.cursors = new Cursors(this.plot, layer);
+    this.zoom = new Zoom(this.plot);
     this.node.append(caption, this.scroll);
     if (name.startsWith('tree-')) {
       this.panel = new Panel(Number(name.slice(5)));
@@ -107,8 +108,8 @@ class FigureCard {
     if (!this.plot.data) this.plot.textContent = '';
     const width = Math.max(this.scroll.clientWidth, layout.meta?.width ?? 0);
     this.plot.style.width = width + 'px'; // else the drawing that is there holds its frame open where there is less room now
-    const wide = { ...themed(layout, width), uirevision: run + this.clock };
-    await library.react(this.plot, data.map(kept), wide, { responsive: false, displaylogo: false, displayModeBar: false, doubleClick: 'reset' });
+    const wide = { ...this.zoom.within(themed(layout, width), this.clock), uirevision: run + this.clock };
+    await library.react(this.plot, data.map(kept), wide, { responsive: false, displaylogo: false, displayModeBar: false, doubleClick: false });
     if (!this.heard) this.listen();
     this.renew();
     this.at = performance.now();
@@ -121,6 +122,7 @@ class FigureCard {
     if (this.plot.data && axes !== this.axes) {
       library.purge(this.plot);
       this.heard = false;
+      this.zoom.forget();
     }
     this.axes = axes;
   }
@@ -128,10 +130,17 @@ class FigureCard {
   listen() {
     this.heard = true;
     for (const name of ['plotly_afterplot', 'plotly_relayout', 'plotly_relayouting']) this.plot.on(name, () => this.renew());
+    this.plot.on('plotly_doubleclick', () => this.unzoom());
     this.plot.on('plotly_click', ({ points }) => {
       const node = points[0]?.customdata;
       if (this.panel && Array.isArray(node)) pickBranch(...node);
     });
+  }
+
+  unzoom() {
+    this.zoom.forget();
+    this.drawnAs = '';
+    drawFigures();
   }
 
   renew() {

@@ -53,7 +53,7 @@ element.viewer = {
   state: () => ({ clock: player.clock, at: player.at, end: longest(), playing: player.playing, following: player.following, live: player.live, shown: lanes.map(({ track }) => shownOf(track)), run }),
   clock: (name) => setClock(name),
   play: (on) => play(on),
-  figures: () => [...cards.values()].map(({ name, near, cost, heard }) => ({ name, near, cost, drawn: Boolean(heard) })),
+  figures: () => [...cards.values()].map(({ name, near, cost, heard, stale }) => ({ name, near, cost, drawn: Boolean(heard) && !stale && !drawing })),
 };
 
 draw();
