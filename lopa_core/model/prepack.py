@@ -2,16 +2,23 @@
 
 A round of a small network multiplies each weight by some forty tokens only, so that reordering it first, which oneDNN
 and MKL do in every call, takes a quarter of the time. Results are those of the plain product up to the order of sums.
+
+oneDNN compiles a kernel for every number of rows and never frees it (half a megabyte; no cache capacity bounds it), so
+that only products of a few sizes are asked of it. With many rows MKL's plain product is as fast, and it keeps nothing.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from .network import Transformer
 
 USUAL = 40  # rows of a product that the order suits best; any number can be multiplied
+SIZES = (8, 16, 24, 32, 48, 64, 80, 96)  # rows that oneDNN is asked for; fewer are padded, more are the plain product's
 LARGEST = 100_000_000  # parameters: the weights are held twice, and a larger network waits for memory, not for this
 
 
@@ -25,9 +32,13 @@ class Prepacked(nn.Linear):
         self.packed = torch.ops.mkldnn._reorder_linear_weight(linear.weight.detach(), USUAL)
 
     def forward(self, x: Tensor) -> Tensor:
-        if x.device.type != "cpu" or torch.is_grad_enabled():
+        rows = x.shape[:-1].numel()
+        if x.device.type != "cpu" or torch.is_grad_enabled() or not 0 < rows <= SIZES[-1]:
             return super().forward(x)
-        return torch.ops.mkldnn._linear_pointwise(x, self.packed, self.bias, "none", [], "")
+        size = SIZES[bisect_left(SIZES, rows)]
+        flat = x.reshape(rows, self.in_features)
+        y = torch.ops.mkldnn._linear_pointwise(F.pad(flat, (0, 0, 0, size - rows)), self.packed, self.bias, "none", [], "")
+        return y[:rows].view(*x.shape[:-1], self.out_features)
 
 
 def prepacked(network: nn.Module) -> bool:
@@ -41,7 +52,8 @@ def reorders(dtype: torch.dtype) -> bool:
 
 
 def prepack(network: nn.Module) -> None:
-    """Lay out a network's matrices, in place, where that pays: our transformer, small, on a CPU that has oneDNN, in fp32 or bf16.
+    """Lay out a network's matrices, in place, where that pays: our transformer, small, on a CPU that has oneDNN, in fp32, or in
+    bf16 where its products of bf16 can be had.
 
     The weights must not change any more.
     """

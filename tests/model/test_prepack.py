@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from lopa_core.model.prepack import Prepacked, prepack
+from lopa_core.model.prepack import SIZES, Prepacked, prepack, prepacked
 
 from ..helpers.models import dream_config, llada_config, qwen3_config, random_network
 
@@ -38,10 +38,33 @@ def test_any_number_of_rows_can_be_multiplied():
     linear = nn.Linear(48, 80).requires_grad_(False)
     packed = Prepacked(linear)
     with torch.inference_mode():
-        for rows in (1, 7, 40, 333):
+        for rows in (0, 1, 7, 40, 96, 97, 333):
             x = torch.randn(rows, 48)
             torch.testing.assert_close(packed(x), linear(x))
             torch.testing.assert_close(packed(x[None]), linear(x[None]))
+
+
+def test_products_of_few_sizes_are_asked_of_onednn(monkeypatch):
+    sizes, product = set(), torch.ops.mkldnn._linear_pointwise
+
+    def counted(x, *arguments):
+        sizes.add(len(x))
+        return product(x, *arguments)
+
+    packed = Prepacked(nn.Linear(48, 80).requires_grad_(False))
+    monkeypatch.setattr(torch.ops.mkldnn, "_linear_pointwise", counted)
+    with torch.inference_mode():
+        for rows in range(1, 400):
+            packed(torch.randn(rows, 48))
+    assert sizes == set(SIZES)
+
+
+def test_a_processor_without_products_of_bf16_keeps_the_plain_ones(monkeypatch):
+    monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: False)
+    network = random_network(dream_config(), dtype=torch.bfloat16)
+    prepack(network)
+    assert not prepacked(network)
+    assert torch.isfinite(network.head(network(TOKENS))).all()
 
 
 def test_gradients_flow_as_ever():
