@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..trace.trace import Trace
+from .direction import apart
 from .lanes import Lane, branch_name, pair
 
 QUOTED = 28  # characters shown on either side of the place where two texts part
@@ -93,7 +94,7 @@ def parting(left: Trace, right: Trace) -> tuple[str, str, str] | None:
     whole = {one[shared : shared + 1], two[shared : shared + 1]} <= {" ", ""}
     start = shared if whole else one.rfind(" ", 0, shared) + 1  # quote whole words
     before = one[max(0, start - QUOTED) : start].partition(" ")[2].strip() if start > QUOTED else one[:start].strip()
-    here = f"After “{'…' if start > QUOTED else ''}{before}”" if before else "From the start"
+    here = "After " + apart(f"“{'…' if start > QUOTED else ''}{before}”") if before else "From the start"
     return here, quote(one[start:].strip()), quote(two[start:].strip())
 
 
@@ -101,4 +102,4 @@ def quote(text: str) -> str:
     if not text:
         return "(nothing)"
     flat = text.replace("\n", "↵")
-    return f"“{flat if len(flat) <= QUOTED else flat[:QUOTED] + '…'}”"
+    return apart(f"“{flat if len(flat) <= QUOTED else flat[:QUOTED] + '…'}”")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from html import escape
 
 from ..trace.trace import Trace
+from .direction import apart
 
 TITLES = {
     "vanilla": "One token per pass", "confidence": "Confidence decoding", "lopa": "LoPA", "lopa-paper": "LoPA, as published",
@@ -96,7 +97,7 @@ def branch_name(trace: Trace, number: int, branch: int) -> str:
 def piece(trace: Trace, token: int | None) -> str:
     """Display text of a token, on one line, in quotes; plain text."""
     text = trace.pieces.get(token)
-    return f"token {token}" if text is None else f"“{shortened(text, LONGEST_PIECE)}”".replace("\n", "↵")
+    return f"token {token}" if text is None else apart(f"“{shortened(text, LONGEST_PIECE)}”".replace("\n", "↵"))
 
 
 def shortened(text: str, longest: int) -> str:

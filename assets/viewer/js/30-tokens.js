@@ -123,8 +123,10 @@ class Tokens {
     if (!move || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
     event.stopPropagation();
-    const from = { Home: -1, End: this.chips.length }[event.key] ?? this.current;
-    const to = /Up|Down/.test(event.key) ? this.otherLine(move) : this.next(from, move);
+    const from = move > 0 ? -1 : this.chips.length; // of Home and End
+    const ways = { ArrowLeft: 'beside', ArrowRight: 'beside', ArrowUp: 'otherLine', ArrowDown: 'otherLine' };
+    const way = ways[event.key];
+    const to = way ? this[way](move) : this.next(from, move);
     if (to !== null) this.focus(to);
   }
 
@@ -132,6 +134,31 @@ class Tokens {
   next(slot, move) {
     for (let to = slot + move; to >= 0 && to < this.chips.length; to += move) if (this.texts[to]) return to;
     return null;
+  }
+
+  // The one to the left or right as the eye sees it; beyond a line's edge, that of the line that is read next or before.
+  beside(move) {
+    const line = this.line();
+    const to = line[line.indexOf(this.current) + move];
+    if (to !== undefined) return to;
+    const on = fromTheRight(this.paragraph()) ? -move : move;
+    return this.next(on > 0 ? Math.max(...line) : Math.min(...line), on);
+  }
+
+  // The slots on the line of the current one, from left to right.
+  line() {
+    const boxes = this.chips.map((chip, slot) => (this.texts[slot] ? chip.getClientRects()[0] : undefined));
+    const here = boxes[this.current];
+    const on = (box) => box && Math.abs(box.top + box.bottom - here.top - here.bottom) < here.height;
+    const centre = (slot) => boxes[slot].left + boxes[slot].right;
+    return [...boxes.keys()].filter((slot) => on(boxes[slot])).sort((a, b) => centre(a) - centre(b));
+  }
+
+  // The words in the paragraph of the current slot.
+  paragraph() {
+    const words = this.texts.map((text, slot) => (this.flags[slot] & LOOKS.special ? '' : text));
+    const before = words.slice(0, this.current).join('');
+    return before.slice(before.lastIndexOf('\n') + 1) + words.slice(this.current).join('').split('\n', 1)[0];
   }
 
   otherLine(move) {

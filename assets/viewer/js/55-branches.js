@@ -172,6 +172,7 @@ function branchButton() {
   const node = make('button', 'lv-branch');
   node.type = 'button';
   node.append(make('span', 'name'), make('span', 'token'), make('span', 'score'), make('span', 'mark'));
+  find('.token', node).dir = 'auto';
   return node;
 }
 
