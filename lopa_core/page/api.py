@@ -25,7 +25,7 @@ from ..trace.files import dumps
 from ..trace.metrics import measure
 from ..trace.trace import Trace
 from ..view.state import round_text
-from .shelf import PageError, Shelf, encode
+from .shelf import PageError, Shelf, cleaned, encode
 
 QUEUE = "model"  # whatever runs the model waits in one line
 
@@ -47,11 +47,11 @@ def compare_endpoint(shelf: Shelf) -> Callable[..., Iterator[dict]]:
         is {"results": [text and numbers of each decoder], "trace": JSON text of a trace file}.
         """
         with sentences():
-            chosen, race = line_up(shelf, prompt, decoders, model, settings)
+            chosen, text, race = line_up(shelf, prompt, decoders, model, settings)
             for name, happened in race.run():
                 if happened is not None:
                     yield {"decoder": name, "index": len(race.tapes[name].rounds) - 1, "round": round_text(happened)}
-            traces = chosen.traces(race, prompt.strip())
+            traces = chosen.traces(race, text)
             yield {"results": [result(trace) for trace in traces], "trace": dumps(traces)}
 
     return compare
@@ -61,10 +61,10 @@ def decode_endpoint(shelf: Shelf) -> Callable[..., dict]:
     def decode(prompt: str, decoder: str = "lopa", model: str = "", settings: dict | None = None) -> dict:
         """Decode one prompt with one decoder: its text, token ids and numbers. Parameters as for /compare."""
         with sentences():
-            chosen, race = line_up(shelf, prompt, decoder, model, settings)
+            chosen, text, race = line_up(shelf, prompt, decoder, model, settings)
             for _ in race.run():
                 pass
-            return result(chosen.traces(race, prompt.strip())[0])
+            return result(chosen.traces(race, text)[0])
 
     return decode
 
@@ -83,8 +83,8 @@ def status_endpoint(shelf: Shelf) -> Callable[[], dict]:
     return status
 
 
-def line_up(shelf: Shelf, prompt: str, decoders: str, model: str, settings: dict | None) -> tuple[Model, Race]:
-    """Check everything. Raises PageError, SettingsError, ModelError."""
+def line_up(shelf: Shelf, prompt: str, decoders: str, model: str, settings: dict | None) -> tuple[Model, str, Race]:
+    """Check everything: the model, the prompt it is asked, and the race. Raises PageError, SettingsError, ModelError."""
     if not isinstance(prompt, str) or not isinstance(decoders, str) or not isinstance(settings or {}, dict):
         raise PageError('prompt and decoders are texts, and settings is an object such as {"lookahead": 4}.')
     name = model or shelf.first
@@ -97,7 +97,8 @@ def line_up(shelf: Shelf, prompt: str, decoders: str, model: str, settings: dict
     lanes = {each: wanted.decoder(each) for each in (part.strip() for part in decoders.split(",")) if each}
     if not lanes:
         raise SettingsError(f"decoders names none: take some of {', '.join(DECODERS)}.")
-    return chosen, chosen.race(encode(chosen, prompt), lanes)
+    text = cleaned(prompt)
+    return chosen, text, chosen.race(encode(chosen, text), lanes)
 
 
 def result(trace: Trace) -> dict[str, Any]:

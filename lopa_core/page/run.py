@@ -21,7 +21,7 @@ from ..trace.trace import Trace
 from ..view.lanes import TITLES
 from ..view.scorecard import scorecard
 from ..view.state import FINISHED, RUNNING, STOPPED, About, draw, round_text, snapshot
-from .shelf import PageError, Shelf, encode, settings_of
+from .shelf import PageError, Shelf, cleaned, encode, settings_of
 from .words import plain
 
 Told = tuple[Any, str, list[Trace] | None]  # what to show, sentence for the banner, traces once it is over
@@ -86,7 +86,8 @@ def start(shelf: Shelf, prompt: str, model: str, left: str, right: str, values: 
         raise PageError(f"Both sides are {TITLES.get(left, left)}: take two decoders.")
     settings = settings_of(values)
     lanes = {name: settings.decoder(name) for name in (left, right)}
-    return Running(chosen, prompt.strip(), chosen.race(encode(chosen, prompt), lanes))
+    text = cleaned(prompt)
+    return Running(chosen, text, chosen.race(encode(chosen, text), lanes))
 
 
 class Running:

@@ -1,5 +1,8 @@
 """Permalinks: prompt and settings in the query string, only what differs from the model's own settings.
 
+The prompt stands in a link as it is while that stays short, else packed, so that a text of any script fits; the rest can
+always be read and changed by hand.
+
 A link is anybody's text: it is bounded, every value is checked, and a wrong one is said in a sentence while all the
 others are taken.
 """
@@ -14,7 +17,8 @@ from urllib.parse import urlencode
 from ..decode.decoders import DECODERS
 from ..decode.settings import DecodeSettings, SettingsError
 from ..model.source import Source
-from .shelf import LONGEST_PROMPT, Shelf
+from .packing import PackingError, pack, unpack
+from .shelf import LONGEST_PROMPT, PageError, Shelf, cleaned
 from .widgets import NAMES, RANGES, SIDES, defaults
 from .words import plain
 
@@ -22,6 +26,8 @@ REPLAY = "replay"  # ?replay=NAME opens a recording
 TABS = ("race", "decoders", "scaling")
 OLD = {"left": "baseline"}  # as links of version 0.2 call it
 LONGEST_LINK = 8000  # characters of a query string; browsers and proxies take about this much
+READABLE = 2000  # characters up to which a link has its prompt as it is: what every program takes
+PACKED = "packed"  # ?packed=… in the place of ?prompt=…
 
 
 @dataclass(slots=True)
@@ -43,11 +49,21 @@ class Link:
 
 
 def write(prompt: str, source: Source, sides: Mapping[str, str], values: Mapping[str, Any]) -> str:
-    """The query string, with its "?", of a prompt, the decoders on both sides, and settings."""
+    """The query string, with its "?", of a prompt, the decoders on both sides, and settings.
+
+    Raises:
+        PageError: if the prompt is too long for a link, or no text.
+    """
+    text = cleaned(prompt)
     usual = defaults(source)
-    parts: dict[str, Any] = {"prompt": prompt.strip(), "model": source.name} | {side: sides[side] for side in SIDES}
+    parts: dict[str, Any] = {"model": source.name} | {side: sides[side] for side in SIDES}
     parts |= {name: short(values[name]) for name in NAMES if values[name] != usual[name]}
-    return "?" + urlencode(parts)
+    link = "?" + urlencode({"prompt": text} | parts)
+    if len(link) > READABLE:
+        link = min(link, "?" + urlencode({PACKED: pack(text)} | parts), key=len)
+    if len(text) > LONGEST_PROMPT or len(link) > LONGEST_LINK:
+        raise PageError(f"This prompt is too long for a link of {LONGEST_LINK} characters: run it and download its trace instead.")
+    return link
 
 
 def short(value: Any) -> Any:
@@ -74,6 +90,13 @@ def read_names(query: Mapping[str, str], link: Link, shelf: Shelf) -> list[str]:
         wrong.append(f"The prompt has {len(prompt)} characters; this page takes up to {LONGEST_PROMPT}.")
     elif prompt:
         link.prompt = prompt
+    if PACKED in query and prompt:
+        wrong.append("It has two prompts; the packed one was left out.")
+    elif PACKED in query:
+        try:
+            link.prompt = unpack(query[PACKED], LONGEST_PROMPT)
+        except PackingError as error:
+            wrong.append(f"The packed prompt {error}.")
     models = [name for _, name in shelf.choices()]
     for name, allowed in {"model": models, **dict.fromkeys(SIDES, DECODERS), "tab": TABS}.items():
         asked = query.get(name, query.get(OLD.get(name, name)))

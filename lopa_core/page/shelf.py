@@ -10,6 +10,7 @@ from ..runtime.opening import Opening
 from ..runtime.session import Model
 
 LONGEST_PROMPT = 2000  # characters
+BYTE_ORDER_MARK = "\ufeff"
 
 
 class PageError(ValueError):
@@ -79,6 +80,19 @@ class Shelf:
     def close(self) -> None:
         for each in (*self.models, *([self.opening] if self.opening else [])):
             each.close()
+
+
+def cleaned(prompt: str) -> str:
+    """A prompt without what stands around it unseen: blanks, and the byte-order mark of a text copied from a file.
+
+    Raises:
+        PageError: if it holds half a character, which a browser lets stand where an emoji was cut in two.
+    """
+    try:
+        prompt.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise PageError(f"The prompt holds half a character at place {error.start + 1}: delete it or type it anew.") from None
+    return prompt.strip().removeprefix(BYTE_ORDER_MARK).strip()
 
 
 def encode(model: Model, prompt: str) -> list[int]:

@@ -44,6 +44,11 @@ def test_decode_answers_with_text_and_numbers(client):
     assert got == got | {"reason": "eos", "branch_forwards": got["rounds"]}
 
 
+def test_a_byte_order_mark_is_no_part_of_a_prompt(client):
+    marked = client.predict(f"\ufeff{QUESTION}", api_name="/decode")
+    assert marked["ids"] == client.predict(QUESTION, api_name="/decode")["ids"]
+
+
 def test_status_tells_what_runs(client):
     told = client.predict(api_name="/status")
     assert told["state"] == "ready" and told["model"] == "lopa-tiny" and "lopa" in told["decoders"] and "CPU" in told["hardware"]

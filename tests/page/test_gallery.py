@@ -33,6 +33,13 @@ def test_other_names_are_one_sentence(name):
     assert "\n" not in str(told.value) and len(str(told.value)) < 300
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-32"])
+def test_a_trace_that_an_editor_saved_in_another_encoding_opens(encoding, tmp_path):
+    text = (gallery.REPLAYS / f"{gallery.FIRST}.json").read_text(encoding="utf-8")
+    (tmp_path / "mine.json").write_bytes(text.encode(encoding))
+    assert gallery.uploaded(tmp_path / "mine.json") == gallery.recording(gallery.FIRST)
+
+
 @pytest.mark.parametrize(
     "content", [b"", b"\xff\x00", b"[]", b'{"format": "lopa-trace", "version": 9}', b'{"format": "lopa-trace", "version": 2, "traces": []}']
 )

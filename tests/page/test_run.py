@@ -45,6 +45,13 @@ def test_a_run_decodes_what_the_recorder_does():
     assert [len(lane["rounds"]) for lane in last_state(race())["lanes"]] == [len(trace.rounds) for trace in pair()]
 
 
+def test_a_byte_order_mark_of_a_pasted_text_is_dropped():
+    marked, plain = (race(prompt) for prompt in (f"\ufeff{PROMPT_TEXT}\n", PROMPT_TEXT))
+    *_, (_, sentence, traces) = marked
+    *_, (_, _, others) = plain
+    assert sentence == "" and traces[0].prompt == PROMPT_TEXT and [each.tokens for each in traces] == [each.tokens for each in others]
+
+
 def test_whole_numbers_may_arrive_as_floats():
     assert last_state(race(max_new_tokens=32.0, seed=0.0, tau_conf=1))["status"] == "finished"
 
@@ -55,6 +62,7 @@ def test_whole_numbers_may_arrive_as_floats():
         ({"prompt": "  \n"}, "The prompt is empty"),
         ({"prompt": "x" * (LONGEST_PROMPT + 1)}, f"takes up to {LONGEST_PROMPT}"),
         ({"prompt": "no ids"}, "has no tokenizer"),
+        ({"prompt": "1 \ud83d 2"}, "half a character at place 3"),
         ({"prompt": "1 2 9999"}, "Token 9999 lies outside the vocabulary"),
         ({"prompt": "3 " * 900, "max_new_tokens": 1920}, "this model has room for"),
         ({"model": "elsewhere"}, "no model 'elsewhere'"),

@@ -1,6 +1,7 @@
 """What leaves the page and comes back: permalinks, recordings, trace files and HTML replays, in a real browser."""
 
 import json
+import random
 from urllib.parse import quote
 
 import pytest
@@ -34,6 +35,19 @@ def test_a_permalink_brings_prompt_and_settings_to_another_visitor(browser, page
         assert other.locator('.lv-lane[data-role="lopa"]').count() == 1
 
 
+def test_a_long_chinese_prompt_fits_into_a_link(browser, page):
+    dice = random.Random(0)
+    prompt = "".join(chr(dice.randint(0x4E00, 0x9FFF)) for _ in range(1990))
+    page.fill("#lv-prompt textarea", prompt)
+    page.click("#lv-share")
+    page.wait_for_function("document.querySelector('#lv-link textarea, #lv-link input')?.value.startsWith('http')")
+    link = page.input_value("#lv-link textarea, #lv-link input")
+    assert page.url == link and len(link) < 8000
+    with tab(browser, link) as other:
+        other.wait_for_function("prompt => document.querySelector('#lv-prompt textarea').value === prompt", arg=prompt)
+        assert not other.is_visible(".lv-banner")
+
+
 @pytest.mark.parametrize("probe", PROBES.values(), ids=PROBES)
 def test_a_hostile_permalink_is_text(browser, address, probe):
     with tab(browser, f"{address}?prompt={quote(probe)}&model={quote(probe)}&lookahead={quote(probe)}") as page:
@@ -42,7 +56,10 @@ def test_a_hostile_permalink_is_text(browser, address, probe):
         assert page.input_value("#lv-prompt textarea") == probe and page.evaluate("window.hacked") is None
 
 
-@pytest.mark.parametrize(("query", "words"), [("replay=nothing", "There is no recording"), ("prompt=" + "x" * 10_000, "longer than 8000")])
+@pytest.mark.parametrize(("query", "words"), [
+    ("replay=nothing", "There is no recording"), ("prompt=" + "x" * 10_000, "longer than 8000"),
+    ("packed=eJyz", "The packed prompt is damaged"),
+])  # fmt: skip
 def test_a_link_to_nothing_is_a_sentence_and_the_first_recording_stays(browser, address, query, words):
     with tab(browser, f"{address}?{query}") as page:
         page.wait_for_selector(".lv-banner:not([hidden])")
