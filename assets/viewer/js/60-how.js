@@ -68,6 +68,7 @@ function around(track, branch, start) {
 // A line of slots before round n: fresh marks what a round has filled, branch its tried token, filled what it goes on to fill.
 function words(track, n, start, { fresh = -1, branch = null, filled = new Map() }) {
   const line = make('p');
+  line.dir = 'auto';
   track.turn(n);
   if (start) line.append(make('i', '', '… '));
   for (let slot = start; slot < Math.min(start + NEAR, track.lane.slots); slot += 1) {
