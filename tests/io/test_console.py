@@ -29,7 +29,8 @@ def saved(tmp_path):
 
 def run(*argv, stdout=subprocess.PIPE, **env):
     command = [sys.executable, "-m", "lopa_core", *map(str, argv)]
-    return subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, env=os.environ | env, timeout=120)
+    buffered = {"PYTHONUNBUFFERED": ""}  # as for most users: what is wrong with the output shows when it is flushed
+    return subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, env=os.environ | buffered | env, timeout=120)
 
 
 @pytest.mark.parametrize("name", CONSOLES)
