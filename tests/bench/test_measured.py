@@ -26,6 +26,19 @@ PAGE = {
     },
     "streaming": {"decode_ratio": {"alone": 1.0, "read": 1.042, "drawn here": 1.166}},
 }
+POOL = {
+    "round": {
+        "bytes sent by a rank": 3104, "bytes of a commit": 393216,
+        "milliseconds": {
+            "one process, 1 threads": 99.2, "one process, 2 threads": 74.8, "two ranks, 1 thread each": 67.1,
+            "of which the slower rank's forward": 65.3, "commit of 64 slots": 1.04,
+        },
+    },
+    "requests": {
+        "ended": {"finished": 159, "left": 40, "broken off": 1}, "workers left after close": 0,
+        "held": {f"after request {index}": {"app": {"megabytes": 400 + index / 100, "files": 31}} for index in (26, 100, 126, 200)},
+    },
+}  # fmt: skip
 DECODER = {"problems": 10, "accuracy_low": 40.0, "accuracy_high": 90.0, "tokens_per_second": 5.0, "seconds": 4.0, "branch_forwards": 90}
 
 
@@ -223,6 +236,9 @@ def test_the_commit_is_that_of_the_code_and_not_of_its_texts(monkeypatch, tmp_pa
 def test_results_of_minutes_can_be_shown():
     page = MEASUREMENTS["page"].parts["table"](PAGE)
     assert "| HTML replay | 2.7 MB |" in page and "| 34 / 38 frames per second |" in page and "| × 1.04 |" in page and "× 1.17" in page
+    pool = MEASUREMENTS["pool"].parts["table"](POOL)
+    assert "| 99 / 75 ms |" in pool and "| 384 KiB, 1.0 ms |" in pool and "159 finished, 40 left, 1 broken off" in pool
+    assert "the app's 400 MB and 31 files after request 26 are 402 MB and 31 files after request 200" in pool
     for name in ("agreement", "agreement-d2f-llada"):
         assert "**155 of 156** recorded cases" in MEASUREMENTS[name].parts["table"]({"passed": 155, "failed": 1})
 

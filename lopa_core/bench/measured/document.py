@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ..files import ReportError
-from .measurement import Measurement, Result
+from .measurement import MEASURED, Measurement, Result
 from .stored import provenance, read
 
 BEGIN = re.compile(r"<!-- measured: (?P<name>[\w-]+) (?P<part>[\w-]+) -->")
@@ -60,7 +60,7 @@ def made(measurement: Measurement, part: str, told: Result) -> str:
     """A part of a result. Raises ReportError where the result lacks what the part shows."""
     try:
         body = measurement.parts[part](told)
-        return f"`{measurement.typed()}`\n({provenance(told)})\n\n{body}" if part == WITH_COMMAND else body
+        return f"`{told[MEASURED]['command']}`\n({provenance(told)})\n\n{body}" if part == WITH_COMMAND else body
     except (AttributeError, KeyError, IndexError, TypeError, ValueError, ZeroDivisionError) as error:
         fault = f"{type(error).__name__}: {error}"
         raise ReportError(f"The result of {measurement.name} cannot be shown ({fault}): measure it anew.") from error

@@ -8,10 +8,12 @@ from .measurement import ROOT, Measurement
 
 DOCUMENTS = (ROOT / "README.md", ROOT / "lopa_core" / "bench" / "README.md", ROOT / "assets" / "lopa-tiny" / "README.md")
 TABLE, HEADLINE = "table", "headline"
-ONE_PROBLEM = {"--limit": "1"}
+# the smallest runs; one thread, since two that wait for each other take minutes on a busy machine
+SHORT = {"--max-new-tokens": "32", "--threads": "1"}
+ONE_PROBLEM = SHORT | {"--limit": "1"}
 SHORT_SWEEP = ONE_PROBLEM | {"--lookaheads": "0,2"}
 SHORT_SPEED = ONE_PROBLEM | {"--repeats": "1"}
-SHORT_ROUNDS = {"--repeats": "1", "--lookaheads": "0,2", "--max-new-tokens": "32"}
+SHORT_ROUNDS = SHORT | {"--lookaheads": "0,2", "--repeats": "1"}
 ROUNDS = "lopa_core bench-rounds --model tests/conformance/models/dream-a --lookaheads 0,8 --block-size 32 --max-new-tokens 256 --threads 1"
 VERIFY = "lopa_core verify tests/conformance/{}.json --models tests/conformance/models"
 
