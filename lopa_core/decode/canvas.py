@@ -87,6 +87,10 @@ class Canvas:
         """Decided slots of the active blocks."""
         return self.closing + np.flatnonzero(self.tokens[self.closing : self.end] != self.mask_id)
 
+    def decided(self) -> int:
+        """How many slots behind the prompt are no mask."""
+        return int(np.count_nonzero(self.tokens[self.prompt :] != self.mask_id))
+
     def retire(self) -> None:
         """Mark the leading full blocks as to be cached, in order."""
         while self.closing < self.end and self.mask_id not in self.tokens[self.closing : self.closing + self.block_size].tolist():

@@ -67,7 +67,8 @@ def decode(
         taken = NOTHING
         if settings.remask != NONE:
             doubtful, claimed = sight.opinion(won)
-            taken = REMASKINGS[settings.remask].doubted(doubtful, past.reread(doubtful, claimed), len(filled), settings)
+            surplus = canvas.decided() - (index + 1)
+            taken = REMASKINGS[settings.remask].doubted(doubtful, past.reread(doubtful, claimed), len(filled), surplus, settings)
             canvas.take_back(taken)
         yield Round(index, scored, won, filled, sight.window.start, canvas.end, committed, taken, sight.copies)
         if settings.stop_at_eos and canvas.answered():

@@ -91,6 +91,7 @@ class DecodeSettings:
     remask: str = choice(NONE, (NONE, *REMASKINGS), "what takes written tokens of the active blocks back")
     wino_tau: float = share(0.6, "selection wino: fill masks with a higher probability")
     wino_keep: float = share(0.9, "remask wino: probability in its own absence below which a token is taken back")
+    wino_refuted: float = share(0.1, "remask wino: probability below which more are taken back than the round has filled; 0: the paper's")
     saber_least: int = count(2, 1, 4096, "selection and remask saber: masks a round fills at least; half as many are taken back")
     credit_alpha: float = number(0.0, 0.0, 100.0, "weight of the credit of repeated predictions (CreditDecoding); 0: none")
     credit_beta: float = share(0.8, "share of credit that is left after a round")

@@ -51,6 +51,7 @@ def chosen(draw, decoder, changes):
         "stop_at_eos": [True, False], "refresh_boundary": [True, False], "confidence_floor": [0.0, 0.2], "anchor_floor": [0.0, 0.2],
         "lookahead": [1, 2, 4], "factor": [0.5, 1.0, 2.0], "entropy_bound": [0.1, 1.0, 4.0], "klass_kl": [0.01, 0.3],
         "klass_steps": [0, 1, 2], "leap_links": ["star", "clique"], "saber_least": [1, 2, 5], "prophet_early": [0.5, 2.0],
+        "wino_refuted": [0.0, 0.1, 0.4],
     }  # fmt: skip
     drawn = {name: draw(st.sampled_from(values)) for name, values in choices.items()} | {name: draw(low) for name in thresholds}
     length = size * draw(st.integers(1, 4))

@@ -86,12 +86,14 @@ class Branching:
 class Remasking:
     """A rule that takes written tokens of the active blocks back.
 
-    doubted(slots, seen, filled, settings): which of the written `slots`; seen.claims is the probability of the token
-    that stands there, filled the number of slots that this round has written: fewer are to be taken back. blind: read by
-    a copy that does not know the token, else by the row that does. course: whether it follows written tokens (saber.py).
+    doubted(slots, seen, filled, surplus, settings): which of the written `slots`; seen.claims is the probability of the token
+    that stands there, filled the number of slots that this round has written, surplus how many more slots are decided by now
+    than rounds have passed: the text gains a slot per round as long as fewer than filled, or no more than surplus, are taken
+    back. blind: read by a copy that does not know the token, else by the row that does. course: whether it follows written
+    tokens (saber.py).
     """
 
     card: Card
-    doubted: Callable[[np.ndarray, Observation, int, DecodeSettings], np.ndarray]
+    doubted: Callable[[np.ndarray, Observation, int, int, DecodeSettings], np.ndarray]
     blind: bool
     course: bool = False

@@ -24,7 +24,7 @@ def saber(canvas: Canvas, slots: np.ndarray, seen: Observation, settings: Decode
     return moved(canvas, slots, seen, chosen)
 
 
-def fallen(slots: np.ndarray, seen: Observation, filled: int, settings: DecodeSettings) -> np.ndarray:
+def fallen(slots: np.ndarray, seen: Observation, filled: int, surplus: int, settings: DecodeSettings) -> np.ndarray:
     """The written slots whose token has lost most of its probability since it was read last.
 
     As many as max(saber_least / 2, an eighth of those just filled), never all of them.

@@ -27,10 +27,17 @@ def wino(canvas: Canvas, slots: np.ndarray, seen: Observation, settings: DecodeS
     return moved(canvas, slots, seen, chosen)
 
 
-def doubted(slots: np.ndarray, seen: Observation, filled: int, settings: DecodeSettings) -> np.ndarray:
-    """Written slots whose token has a probability below wino_keep in its own absence, the least probable ones up to filled - 1."""
-    order = np.argsort(seen.claims, kind="stable")[: max(filled - 1, 0)]
-    return slots[order[seen.claims[order] < settings.wino_keep]]
+def doubted(slots: np.ndarray, seen: Observation, filled: int, surplus: int, settings: DecodeSettings) -> np.ndarray:
+    """Written slots whose token has a probability below wino_keep in its own absence, the least probable ones up to filled - 1.
+
+    A refuted token, below wino_refuted, may go beyond that bound while there is a surplus (ours): where a round fills one
+    mask, the paper's bound is none, and a text could end with tokens that the network has just called impossible.
+    """
+    order = np.argsort(seen.claims, kind="stable")
+    claims, place, bound = seen.claims[order], np.arange(len(order)), max(filled - 1, 0)
+    doubtful = (claims < settings.wino_keep) & (place < bound)
+    refuted = (claims < min(settings.wino_keep, settings.wino_refuted)) & (place < surplus)
+    return slots[order[doubtful | refuted]]
 
 
 SELECTION = Selection(
@@ -44,8 +51,10 @@ REMASKING = Remasking(
     card=Card(
         name="wino", kind="re-masking", title="WINO", source="arXiv 2507.18578",
         formula="a written token becomes a mask again if p(token) < wino_keep for a mask in its place; fewer than were written",
-        defaults="wino_keep 0.9", tokens="1 per written slot of the active blocks (2 where the model is shifted), seen by no other token",
-        inferred="each copy stands alone: the copies of other slots do not see it, so that its own token cannot leak",
+        defaults="wino_keep 0.9, wino_refuted 0.1 (0 is the paper's)",
+        tokens="1 per written slot of the active blocks (2 where the model is shifted), seen by no other token",
+        inferred="each copy stands alone: the copies of other slots do not see it, so that its own token cannot leak; "
+        "and a token with p < wino_refuted may go beyond that bound, as long as the text has gained a slot per round so far",
     ),
     doubted=doubted, blind=True,
 )  # fmt: skip

@@ -150,12 +150,20 @@ BRANCHINGS = {
 
 def taken_back(case, branch, claims, filled, past):
     """Written slots that become masks again. claims: {slot: Said} of those that are doubted; filled: how many were just filled."""
+    settings = case.settings
     now = {slot: float(each.p[branch.tokens[slot]]) for slot, each in claims.items()}
     if case.settings.remask == "wino":  # not probable enough in its own absence; fewer than were filled
-        worst = sorted(now, key=lambda slot: (now[slot], slot))[: max(filled - 1, 0)]
-        return sorted(slot for slot in worst if now[slot] < case.settings.wino_keep)
+        worst, surplus = sorted(now, key=lambda slot: (now[slot], slot)), decided(case, branch) - len(past.said) - 1
+        doubtful = {slot for slot in worst[: max(filled - 1, 0)] if now[slot] < settings.wino_keep}
+        refuted = {slot for slot in worst[: max(surplus, 0)] if now[slot] < min(settings.wino_refuted, settings.wino_keep)}
+        return sorted(doubtful | refuted)
     falls = {slot: past.claims.get(slot, claim) - claim for slot, claim in now.items()}
     past.claims |= now
-    count = min(max(case.settings.saber_least // 2, math.ceil(filled / 8)), filled - 1)
+    count = min(max(settings.saber_least // 2, math.ceil(filled / 8)), filled - 1)
     worst = sorted(falls, key=lambda slot: (-falls[slot], slot))[: max(count, 0)]
     return sorted(slot for slot in worst if falls[slot] > NOISE)
+
+
+def decided(case, branch):
+    """Slots behind the prompt that are no mask."""
+    return sum(token != case.mask for token in branch.tokens[case.prompt :])
