@@ -96,8 +96,8 @@ def attach(checkpoint: Checkpoint, address: str, secret: str) -> PooledModel:
         raise ModelError(f"The workers at {address} have {crew.model}, not {checkpoint.source.name}: give the same by --model.")
     if crew.shifted != config.shifted:
         crew.close()
-        flag = "--shifted" if crew.shifted else "--no-shifted"
-        raise ModelError(f"The workers at {address} were started {flag}, this app was not: give both the same.")
+        theirs, ours = ("--shifted" if shifted else "--no-shifted" for shifted in (crew.shifted, config.shifted))
+        raise ModelError(f"The workers at {address} decode this checkpoint with {theirs}, this app with {ours}: give both the same.")
     model = PooledModel(crew, checkpoint)
     atexit.register(model.close)
     return model
