@@ -118,7 +118,7 @@ def ended(pid):
 def test_help_names_every_flag_with_its_variable_and_default():
     told = shell("--help")
     words = " ".join(told.stdout.split())
-    assert told.returncode == 0 and len(app.FLAGS) == 14
+    assert told.returncode == 0 and len(app.FLAGS) == 15
     for flag in app.FLAGS:
         assert f"--{flag.name.replace('_', '-')} " in words and f"LOPA_{flag.name.upper()}" in words and f"default: {flag.unset}]" in words
 
@@ -160,12 +160,13 @@ def test_flags_have_environment_variables(monkeypatch):
         "LOPA_HOST": "0.0.0.0", "LOPA_PORT": "8123", "LOPA_MODEL": "somewhere", "LOPA_ADAPTER": "lora", "LOPA_DEVICE": "cuda:1",
         "LOPA_DTYPE": "bfloat16", "LOPA_THREADS": "3", "LOPA_OPEN": "yes", "LOPA_SHARE": "On", "LOPA_MAX_QUEUE": "4",
         "LOPA_AUTH": "ann:a:b\n bob : c", "LOPA_RANKS": "2", "LOPA_TENSOR": "2", "LOPA_CONNECT": "there:7900",
+        "LOPA_SHIFTED": "no",
     }.items():  # fmt: skip
         monkeypatch.setenv(name, value)
     assert vars(app.parse([])) == {
         "host": "0.0.0.0", "port": 8123, "model": "somewhere", "adapter": "lora", "device": "cuda:1", "dtype": "bfloat16", "threads": 3,
         "open": True, "share": True, "max_queue": 4, "auth": [("ann", "a:b"), ("bob", " c")], "ranks": 2, "tensor": 2,
-        "connect": "there:7900",
+        "connect": "there:7900", "shifted": False,
     }  # fmt: skip
 
 
@@ -175,6 +176,7 @@ def test_without_flags_and_variables_there_are_defaults(monkeypatch):
     assert vars(app.parse([])) == {
         "host": "127.0.0.1", "port": None, "model": None, "adapter": None, "device": None, "dtype": None, "threads": None,
         "open": False, "share": False, "max_queue": 16, "auth": None, "ranks": None, "tensor": 1, "connect": None,
+        "shifted": None,
     }  # fmt: skip
 
 
@@ -190,6 +192,9 @@ def test_a_flag_goes_before_our_variable_and_ours_before_a_platforms(monkeypatch
     monkeypatch.setenv("LOPA_PORT", "nonsense that nobody reads")
     args = app.parse(["--port", "8004", "--auth", "ann:x", "--auth", "bob:y"])
     assert args.port == 8004 and args.auth == [("ann", "x"), ("bob", "y")]
+    monkeypatch.setenv("LOPA_PORT", "8003")
+    monkeypatch.setenv("LOPA_SHIFTED", "yes")
+    assert [app.parse(flags).shifted for flags in ([], ["--no-shifted"], ["--shifted"])] == [True, False, True]
 
 
 def test_the_flags_reach_the_page(monkeypatch):
@@ -217,10 +222,11 @@ def test_the_flags_reach_the_page(monkeypatch):
     monkeypatch.setenv("LOPA_SECRET", "correct horse battery")
     port = free_port()
     flags = ["--port", str(port), "--model", str(MODELS / "dream-a"), "--adapter", "some/lora", "--device", "d", "--dtype", "bfloat16"]
+    flags += ["--no-shifted"]
     assert (
         app.main([*flags, "--max-queue", "5", "--open", "--ranks", "2", "--tensor", "2", "--threads", "3", "--connect", "there:7900"]) == 0
     )
-    assert (seen["source"].where, seen["source"].adapter) == (MODELS / "dream-a", "some/lora")
+    assert (seen["source"].where, seen["source"].adapter, seen["source"].shifted) == (MODELS / "dream-a", "some/lora", False)
     assert seen["place"] == opening.Place(
         ranks=2, tensor=2, device="d", dtype=torch.bfloat16, threads=3, connect="there:7900", secret="correct horse battery"
     )  # fmt: skip

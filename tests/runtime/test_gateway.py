@@ -101,6 +101,14 @@ def test_a_wrong_secret_is_refused_and_harms_nobody(attached, gate):
     assert decoded(attached)
 
 
+def test_an_app_with_another_alignment_is_refused(attached, gate):
+    """Workers and app would decode each other's records wrongly, and nobody would see it."""
+    attached.close()
+    other = read_source(FOLDER, shifted=not CHECKPOINT.config().shifted).fetch()
+    with pytest.raises(ModelError, match="rows predict is the next slot .--shifted. on theirs and their own slot .--no-shifted. on this side."):
+        once_free(lambda: attach(other, gate, SECRET))
+
+
 def test_what_knows_no_secret_is_refused(attached, gate):
     told = pytest.raises(httpx.TransportError, httpx.get, f"http://{gate}/", timeout=10)
     assert told and decoded(attached)
