@@ -29,7 +29,10 @@ ENDED = """document.querySelectorAll('.lv-lane[data-status="finished"]').length 
 
 
 def finish(page):
+    """Run to the end; what an earlier run has left on the page is not taken for it."""
+    before = page.evaluate(f"{VIEWER}.state().run")
     page.click("#lv-run")
+    page.wait_for_function(f"before => {VIEWER}.state().run !== before", arg=before)
     page.wait_for_function(ENDED)
     page.wait_for_selector("#lv-run:not([disabled])")
 
