@@ -12,7 +12,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import NoReturn
 
-from .io.console import abandon, flush, print_anything
+from .io.console import OUTPUT, abandon, flush, print_anything
 
 COMMANDS = {
     "decode": "one prompt through one decoder",
@@ -77,7 +77,8 @@ def run(name: str, argv: Sequence[str]) -> int:
         return 0  # the reader, such as head, has seen enough
     except OSError as error:
         print(f"lopa_core: {error.filename or 'a file or standard output'}: {error.strerror}.", file=sys.stderr)
-        abandon()
+        if error.filename in (None, OUTPUT):
+            abandon()
         return 2
     except KeyboardInterrupt:
         return 130

@@ -6,6 +6,8 @@ import io
 import os
 import sys
 
+OUTPUT = "standard output"  # where a sentence names a file
+
 
 def print_anything() -> None:
     """Let both write characters that their encoding lacks, as backslash escapes. Once, at the start of a program."""
@@ -25,12 +27,15 @@ def flush() -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise OSError(error.errno, error.strerror, "standard output") from None
+        raise OSError(error.errno, error.strerror, OUTPUT) from None
 
 
 def abandon() -> None:
     """Drop what standard output still holds: nobody can take it, and Python would try again at the end of the process."""
-    if sys.stdout:
-        nothing = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nothing, sys.stdout.fileno())
-        os.close(nothing)
+    try:
+        descriptor = sys.stdout.fileno()
+    except (AttributeError, OSError):
+        return  # closed from the start, or no file but in memory
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, descriptor)
+    os.close(nothing)

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import gradio as gr
 import pytest
+from playwright.sync_api import expect
 
 from lopa_core.bench.report import ReportError, read
 from lopa_core.decode.decoders import DECODERS
@@ -109,7 +110,7 @@ def test_the_tab_shows_charts_and_cards_and_sends_a_decoder_to_the_race(browser,
         assert page.locator("#lv-cards article").count() == len(cards()) and not page.is_visible(".lv-transport >> nth=0")
         assert "python -m lopa_core bench" in page.inner_text("#lv-decoders figcaption >> nth=0")
         page.click("#lv-decoders summary >> nth=0")
-        assert page.locator("#lv-decoders .lv-table >> nth=0").locator("tbody tr").count() == len(DECODERS)
+        expect(page.locator("#lv-decoders .lv-table >> nth=0").locator("tbody tr")).to_have_count(len(DECODERS))
         ids = page.locator("[id]:not([id=''])").evaluate_all("nodes => nodes.map(({ id }) => id)")
         assert len(ids) == len(set(ids))
         assert page.evaluate("document.querySelectorAll('script[src*=plotly]').length") == 1

@@ -35,7 +35,7 @@ def finished(page, model):
 
 def test_a_large_model_comes_from_the_hub_while_the_small_one_answers(browser, hub, tmp_path):
     go = threading.Event()
-    hub.fail("*model-00003*", seconds=120, until=go, times=1, methods=("GET",))
+    hub.fail("*model-00003*", seconds=600, until=go, times=1, methods=("GET",))
     with started(hub, tmp_path / "home", "--adapter", LORA) as (url, _), tab(browser, url) as page:
         page.wait_for_selector(f".lv-notice:has-text('{TITLE} is on its way')")
         page.click("#lv-run")
@@ -49,7 +49,7 @@ def test_a_large_model_comes_from_the_hub_while_the_small_one_answers(browser, h
 
 def test_a_model_that_cannot_be_had_is_said_on_the_page(browser, hub, tmp_path):
     go = threading.Event()
-    hub.fail("*model-00002*", status=403, code="GatedRepo", seconds=120, until=go, methods=("GET",))
+    hub.fail("*model-00002*", status=403, code="GatedRepo", seconds=600, until=go, methods=("GET",))
     with started(hub, tmp_path / "home") as (url, _), tab(browser, url) as page:
         go.set()  # not before the app has begun to serve: it ends if it hears of it at once
         page.wait_for_selector(".lv-notice:has-text('cannot be used here')")

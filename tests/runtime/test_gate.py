@@ -66,7 +66,7 @@ def stand():
     address = gate.listener.address
     ranks = [Rank(address, number) for number in range(2)]
     assert gate.complete.wait(60)
-    gate.about = {"model": "fake", "devices": ["a", "b"], "dtype": "float32", "identity": IDENTITY}
+    gate.about = {"model": "fake", "devices": ["a", "b"], "dtype": "float32", "notices": (), "identity": IDENTITY}
     yield address, ranks
     for rank in ranks:
         rank.link.close()
