@@ -1,9 +1,9 @@
 """A worker as it is, but one that fails on demand: python -m tests.helpers.faulty_worker --faults FOLDER ...
 
 A word in FOLDER/<rank> is taken out and done by that rank at its next forward. FOLDER/slow holds the seconds that
-every forward takes longer, FOLDER/late-<rank> those after which the rank begins to load; FOLDER/other-<rank> what it has
-other than its peers. FOLDER/starts is told each rank that starts. While FOLDER/gate is there, rank 0, and with it every
-run, waits before its forward once it has done as many as the file says.
+every forward takes longer, FOLDER/late-<rank> those after which the rank begins to load; FOLDER/other-<rank> names a
+parameter that it has other than its peers. FOLDER/starts is told each rank that starts. While FOLDER/gate is there,
+rank 0, and with it every run, waits before its forward once it has done as many as the file says.
 """
 
 from __future__ import annotations
@@ -44,15 +44,12 @@ def main(argv: list[str]) -> None:
 
 
 def differ(word: str) -> None:
-    """From now on load another dtype, or other values of a norm."""
+    """From now on load a parameter of this name with another value."""
     load = ranks.load
 
     def other(args, device):
-        if word == "bfloat16":
-            args.dtype = word
         model = load(args, device)
-        if word == "norm":
-            model.network.norm.weight.data[0] += 1
+        model.network.get_parameter(word).data[0] += 1
         return model
 
     ranks.load = other
