@@ -1,5 +1,5 @@
 # The demo in a container, as a Docker Space or on any machine: docker build -t lopa . && docker run --rm -p 7860:7860 lopa
-# With GPUs: build with --build-arg TORCH_INDEX=https://pypi.org/simple (a torch that brings CUDA), run with --gpus all --shm-size 1g
+# With GPUs: build with --build-arg TORCH_INDEX= (no index beside pip's own, whose torch brings CUDA), run with --gpus all --shm-size 1g
 # (NCCL passes data between GPUs through /dev/shm, of which Docker gives 64 MB).
 FROM python:3.12-slim
 
@@ -12,7 +12,7 @@ WORKDIR /home/user/app
 
 ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
 COPY --chown=user requirements.txt constraints.txt ./
-RUN PIP_EXTRA_INDEX_URL=$TORCH_INDEX pip install --no-cache-dir -r requirements.txt -c constraints.txt
+RUN pip install --no-cache-dir ${TORCH_INDEX:+--extra-index-url $TORCH_INDEX} -r requirements.txt -c constraints.txt
 COPY --chown=user . .
 
 ENV LOPA_HOST=0.0.0.0 PORT=7860

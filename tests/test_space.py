@@ -142,15 +142,30 @@ def test_patterns_of_the_image_mean_what_docker_means():
             docker.pattern(unknown)
 
 
-def test_what_the_image_installs_can_be_installed(steps):
-    """As the step says it, in the environment of these tests, and without the network: everything is here already."""
-    pytest.importorskip("pip")
+def installing(steps, pip, index):
+    """The step that installs, run by a shell with `pip` for pip and TORCH_INDEX as `docker build` would give it."""
     step = next(argument for name, argument in steps if name == "RUN" and "pip install" in argument)
-    said = [word for word in step.split() if "=" not in word]  # behind the variable in front
-    assert said[:2] == ["pip", "install"]
-    command = [sys.executable, "-m", *said, "--dry-run", "--no-index"]
-    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert step.startswith("pip install ")
+    command, env = step.replace("pip", pip, 1), os.environ | {"TORCH_INDEX": index}
+    return subprocess.run(["/bin/sh", "-c", command], cwd=ROOT, env=env, capture_output=True, text=True, timeout=120)
+
+
+def test_what_the_image_installs_can_be_installed(steps):
+    """In the environment of these tests and without the network: everything is here already."""
+    pytest.importorskip("pip")
+    told = installing(steps, f"PIP_DRY_RUN=1 PIP_NO_INDEX=1 {sys.executable} -m pip", "")
     assert told.returncode == 0 and "Would install" not in told.stdout, told.stdout + told.stderr
+
+
+def test_the_image_takes_torch_from_the_index_it_is_given_and_from_pip_s_own_where_that_is_empty(steps):
+    own = "install --no-cache-dir -r requirements.txt -c constraints.txt"
+    assert " ".join(installing(steps, "echo", "").stdout.split()) == own
+    assert "--extra-index-url https://example.org/whl -r" in installing(steps, "echo", "https://example.org/whl").stdout
+    assert docker.environment(steps, {})["TORCH_INDEX"].endswith("/whl/cpu")
+
+
+def test_no_index_is_named_that_pip_asks_anyway():
+    assert not [name for name in ("README.md", "Dockerfile", "Makefile") if re.search(r"pypi\.org/simple", (ROOT / name).read_text())]
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
-"""Whether a process that answers ever different prompts stays as large as it is: python -m tests.runtime.soak [--requests 200].
+"""Whether a process that answers ever different prompts stays as large as it is: python -m tests.runtime.soak [--requests 200] prints JSON.
 
-Prints JSON. A pass over a prompt of another length multiplies another number of rows, and each decoder has row counts of its own.
+A pass over a prompt of another length multiplies another number of rows, and each decoder has row counts of its own.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def soak(requests: int) -> dict[int, float]:
     """Megabytes after requests WARM, twice WARM ... and the last one, each answered by another decoder in turn."""
     torch.set_num_threads(1)
     model = open_model(device="cpu")
-    settings = replace(DecodeSettings(**model.source.settings), max_new_tokens=32)
+    settings = replace(DecodeSettings(**model.source.settings), max_new_tokens=16)
     names, sizes = list(DECODERS), {}
     for index, prompt in enumerate(prompts(requests)):
         name = names[index % len(names)]

@@ -26,7 +26,7 @@ def compared(*sentences: Callable[[dict[str, Row]], str]) -> Part:
 
 
 def _compared(sentences: Iterable[Callable[[dict[str, Row]], str]], told: Result) -> str:
-    columns = {"decoder": partial(label, told["settings"])} | some(DECODERS, *COSTS, "seconds", "tokens/s")
+    columns = {"decoder": partial(label, told["settings"])} | some(DECODERS, *COSTS)
     rows = by_name(told)
     return f"{table(columns, told['results'])}\n\n{bullets(sentence(rows) for sentence in sentences)}"
 
