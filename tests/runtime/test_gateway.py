@@ -52,7 +52,7 @@ def gate():
         yield address
     finally:
         launcher.send_signal(signal.SIGTERM)
-        launcher.wait(timeout=60)
+        launcher.wait(timeout=240)
 
 
 def decoded(model, lanes=LANES):
@@ -143,5 +143,5 @@ def test_what_cannot_be_attached_to_is_a_sentence(address, secret, words):
 
 def test_workers_without_a_secret_do_not_start():
     command = [sys.executable, "-m", "lopa_core.runtime.gateway", "--model", str(FOLDER)]
-    told = subprocess.run(command, cwd=ROOT, env=os.environ | {"LOPA_SECRET": ""}, capture_output=True, text=True, timeout=60)
+    told = subprocess.run(command, cwd=ROOT, env=os.environ | {"LOPA_SECRET": ""}, capture_output=True, text=True, timeout=240)
     assert told.returncode == 1 and "LOPA_SECRET has to hold" in told.stderr and "Traceback" not in told.stderr
