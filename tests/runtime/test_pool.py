@@ -27,7 +27,7 @@ from ..helpers.models import conformance_network
 from ..helpers.pools import LANES, PROMPT, QUICK, SETTINGS, all_gone, finish, send, until
 from ..helpers.ranks import ROOT
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 
 def decided(tape):
