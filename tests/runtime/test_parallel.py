@@ -33,7 +33,7 @@ from lopa_core.tasks.examples import EXAMPLES
 from ..helpers.models import conformance_network
 from ..helpers.ranks import Ranks
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 EVERY = [(ranks, lookahead) for ranks in (1, 2, 3, 4) for lookahead in (1, 2, 4, 7, 8)]
 SOME = [(1, 4), (2, 2), (2, 7), (3, 4), (4, 1), (4, 8)]

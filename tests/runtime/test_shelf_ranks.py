@@ -14,7 +14,7 @@ from ..helpers.models import conformance_network
 from ..helpers.ranks import Ranks
 from .test_parallel import Case, decoded
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 BASE = DecodeSettings(max_new_tokens=24, block_size=8, tau_conf=0.5, lookahead=3, stop_at_eos=False)
 SHELF = {
