@@ -77,6 +77,7 @@ def requests(count: int) -> dict[str, Any]:
         seconds.append(time.perf_counter() - began)
         if index in (warm, half - 1, half + warm, count - 1):
             looks[f"after request {index + 1}"] = census(model)
+    time.sleep(2 * model.crew.patience.beat)  # until they have said so
     idle = all(worker["answers"] and worker["running"] is None for worker in model.health()["workers"])
     model.close()
     return {
