@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lopa_core.io.console import print_anything
+from lopa_core.io.console import leave, print_anything
 from lopa_core.model.precision import DTYPES
 
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"  # read when gradio is imported
@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in ("GRADIO_SERVER_NAME", "GRADIO_SERVER_PORT"):
         os.environ.pop(name, None)  # the flags hold them; Gradio would read them once more and stumble over a wrong one
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: sys.exit(0))  # until the page is served: nothing to close yet
+        signal.signal(number, lambda *_: leave(0))  # until the page is served: nothing to close yet
     from lopa_core.page.serving import free, serve
 
     ports = [args.port] if args.port else PORTS
@@ -225,4 +225,4 @@ def fail(sentence: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

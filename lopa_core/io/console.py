@@ -1,10 +1,13 @@
-"""Standard output and standard error as they are: in any encoding, closed early by a reader, or on a full disk."""
+"""Standard output and standard error as they are: in any encoding, closed early by a reader, or on a full disk; and the end."""
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import io
 import os
 import sys
+from typing import NoReturn
 
 OUTPUT = "standard output"  # where a sentence names a file
 
@@ -39,3 +42,16 @@ def abandon() -> None:
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, descriptor)
     os.close(nothing)
+
+
+def leave(code: int) -> NoReturn:
+    """End a program whose threads may still be at work: its exit functions run and its output is written, then it is gone.
+
+    Where the interpreter takes itself down instead, a thread that comes back from C++ or Rust (a race, a loading model) is
+    ended inside it, and the whole process aborts (python/cpython#87135).
+    """
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, full or None: there is nobody left to tell
+            stream.flush()
+    os._exit(code)

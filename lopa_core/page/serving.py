@@ -52,9 +52,14 @@ def serve(
 
 def launch(page: gr.Blocks, host: str, ports: Sequence[int], auth: list[tuple[str, str]] | None, browser: bool) -> bool:
     """Launch `page` on the first of `ports` that can be had; whether there was one."""
+    from starlette.requests import ClientDisconnect
+    from starlette.responses import Response
+
     from .layout import look
     from .proxies import avoided
 
+    # a visitor who leaves in the middle of an upload is no error of ours: the web server would log it with a traceback
+    handlers = {ClientDisconnect: lambda *_: Response(status_code=400)}
     for port in ports:
         if not free(host, port):  # Gradio would wait five seconds for it
             continue
@@ -62,7 +67,8 @@ def launch(page: gr.Blocks, host: str, ports: Sequence[int], auth: list[tuple[st
             with avoided(page):
                 page.launch(
                     server_name=host, server_port=port, auth=auth, share=False, prevent_thread_lock=True, quiet=True, inbrowser=browser,
-                    footer_links=["api"], run_history=False, ssr_mode=False, max_file_size="16mb", **look(),
+                    footer_links=["api"], run_history=False, ssr_mode=False, max_file_size="16mb",
+                    app_kwargs={"exception_handlers": handlers}, **look(),
                 )  # fmt: skip
         except OSError as error:
             if error.errno is not None:  # a full disk, say; for a port that was taken meanwhile Gradio raises one without a number

@@ -22,6 +22,7 @@ class Link:
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self.sending = threading.Lock()
+        self.receiving = threading.Lock()
 
     def send(self, **message: Any) -> bool:
         """Whether it could be handed over; that a link is broken is told by `receive`, on the thread that listens."""
@@ -36,7 +37,9 @@ class Link:
 
     def receive(self) -> dict[str, Any]:
         """The next message. Raises EOFError or OSError once the other end is gone, ValueError for what is no message."""
-        message = orjson.loads(self.connection.recv_bytes(LARGEST))
+        with self.receiving:
+            frame = self.connection.recv_bytes(LARGEST)
+        message = orjson.loads(frame)
         if not isinstance(message, dict):
             raise ValueError("A message has to be a JSON object.")
         return message
@@ -54,9 +57,9 @@ class Link:
             line.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Hang up and let go."""
+        """Hang up and let go, once nobody reads or writes: the number of the socket may soon be another's."""
         self.hang_up()
-        with self.sending:
+        with self.sending, self.receiving:
             self.connection.close()
 
     def line(self) -> socket.socket:

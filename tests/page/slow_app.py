@@ -27,4 +27,4 @@ def slow_forward(engine, window):
 
 
 LocalEngine.forward = slow_forward
-sys.exit(app.main())
+app.leave(app.main())

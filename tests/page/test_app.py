@@ -294,8 +294,24 @@ def test_a_page_with_a_password_and_a_public_link(tmp_path):
             assert "LoPA" in page.text and "amazonaws" not in page.text  # nothing comes from a CDN, public link or not
             sizes = {size: visitor.post("/gradio_api/upload", files={"files": b"x" * size}).status_code for size in (2**20, 17_000_000)}
             assert sizes == {2**20: 200, 17_000_000: 413}
+            breaks_off(httpx.URL(url), visitor.cookies)
+        running_race = Client(url, auth=("ann", "secret"), verbose=False).submit("2 + 2", api_name="/compare", settings={"max_new_tokens": 320})
+        next(iter(running_race))  # the end comes in the middle of it
         server.left_cleanly()
     wait_for(lambda: ended(int((tmp_path / "pid").read_text())))
+
+
+def breaks_off(url, cookies):
+    """An upload whose visitor is gone before half of it."""
+    head = {
+        "Host": url.host, "Cookie": "; ".join(f"{name}={value}" for name, value in cookies.items()),
+        "Content-Type": "multipart/form-data; boundary=X", "Content-Length": "100000",
+    }  # fmt: skip
+    lines = ["POST /gradio_api/upload HTTP/1.1", *(f"{name}: {value}" for name, value in head.items()), "", ""]
+    part = '--X\r\nContent-Disposition: form-data; name="files"; filename="a"\r\n\r\n'
+    with socket.create_connection((url.host, url.port)) as line:
+        line.sendall("\r\n".join(lines).encode() + part.encode() + b"x" * 10_000)
+        time.sleep(0.2)  # it is being read
 
 
 @contextmanager

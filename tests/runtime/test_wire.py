@@ -105,3 +105,32 @@ def test_no_room_is_told_from_other_errors():
     assert out_of_memory(refused.value) and out_of_memory(MemoryError()) and out_of_memory(torch.OutOfMemoryError("CUDA out of memory"))
     assert not out_of_memory(RuntimeError("CUDA error: an illegal memory access was encountered"))
     assert first_line(MemoryError()) == "MemoryError" and first_line(RuntimeError("one\ntwo")) == "one"
+
+
+def test_a_link_lets_go_of_its_socket_only_when_nobody_reads(links):
+    """Else a reader between the two halves of a frame would go on with the number of a socket that is another's by now."""
+    reading, go_on, order = threading.Event(), threading.Event(), []
+
+    class Slow:
+        def recv_bytes(self, longest):
+            reading.set()
+            assert go_on.wait(15)
+            order.append("read")
+            return b"{}"
+
+        def fileno(self):
+            return links[0].connection.fileno()
+
+        def close(self):
+            order.append("closed")
+
+    link = Link(Slow())
+    threads = [threading.Thread(target=act) for act in (link.receive, link.close)]
+    threads[0].start()
+    assert reading.wait(15)
+    threads[1].start()
+    time.sleep(0.2)
+    go_on.set()
+    for thread in threads:
+        thread.join()
+    assert order == ["read", "closed"]
