@@ -42,6 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from lopa_core.page.proxies import hidden
 
     with hidden():  # Gradio comes with it
+        from lopa_core.page.api import Allowance
         from lopa_core.page.layout import build
     from lopa_core.page.shelf import Shelf
     from lopa_core.runtime.opening import Opening, Place, announce
@@ -70,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return fail(str(error))
     if shelf.notice():
         print(shelf.notice(), flush=True)
-    page = build(shelf, max_queue=args.max_queue)
+    page = build(shelf, max_queue=args.max_queue, allowance=Allowance(args.api_rows, args.api_seconds))
     served = serve(page, args.host, ports, health=shelf.health, auth=args.auth, browser=args.open, share=args.share)
     shelf.close()
     return 0 if served else fail(unusable(args.host, ports))
@@ -205,6 +206,11 @@ FLAGS = (
     Flag("tensor", whole(64), "workers that share one copy of a network too large for one device", "1, each has its own", 1, "N"),
     Flag("connect", str, "workers started by torchrun, whose secret is in LOPA_SECRET", "workers of its own", metavar="HOST:PORT"),
     Flag("max_queue", whole(), "visitors that may wait for their turn", "16", 16, "N"),
+    Flag(
+        "api_rows", whole(), "branch forwards (rounds times branches, over all decoders) that one call of /compare or /decode may ask",
+        "20000", 20_000, "N",
+    ),
+    Flag("api_seconds", whole(), "seconds of decoding after which such a call is ended", "300", 300, "N"),
     Flag(
         "auth", account, "ask visitors for this name and password; may be given again for another one, the variable takes one a line "
         "and keeps the password out of the process list", "the page is open to everybody who can reach it", metavar="USER:PASSWORD",

@@ -15,7 +15,8 @@ from ..trace.trace import Trace
 from ..view import files
 from ..view.replay import LEAD
 from ..view.state import loaded, recorded
-from . import api, gallery
+from . import gallery
+from .api import Allowance, publish
 from .decoders import decoders_tab
 from .events import Page, connect
 from .queueing import banner
@@ -42,8 +43,11 @@ def look() -> dict[str, Any]:
     return {"theme": theme, "css_paths": [files.VIEWER / "viewer.css"]}
 
 
-def build(shelf: Shelf, *, max_queue: int = 16) -> gr.Blocks:
-    """The page for the models of `shelf`, ready to be launched with `look()`. max_queue: visitors that may wait for a run."""
+def build(shelf: Shelf, *, max_queue: int = 16, allowance: Allowance = Allowance()) -> gr.Blocks:
+    """The page for the models of `shelf`, ready to be launched with `look()`.
+
+    max_queue: visitors that may wait for a run. allowance: what one call of the endpoints may ask.
+    """
     gr.set_static_paths([files.PLOTLY])
     with gr.Blocks(title="LoPA Side by Side", analytics_enabled=False, fill_width=True) as page:
         widgets, panel = settings_panel(shelf)
@@ -58,7 +62,7 @@ def build(shelf: Shelf, *, max_queue: int = 16) -> gr.Blocks:
                 scaling_tab(shelf, widgets)
         connect(page, shelf, Page(*asked, *shown, widgets, tabs, cards))
         keep_up(shelf, panel, coming, widgets["model"])
-        api.publish(shelf)
+        publish(shelf, allowance)
     page.queue(default_concurrency_limit=1, max_size=max_queue)
     return page
 

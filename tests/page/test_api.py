@@ -6,6 +6,8 @@ import httpx
 import pytest
 from gradio_client import Client
 
+from lopa_core.page.api import Allowance
+from lopa_core.page.shelf import PageError
 from lopa_core.trace.files import loads
 from lopa_core.trace.metrics import measure
 
@@ -66,12 +68,32 @@ def test_status_tells_what_runs(client):
         ({"prompt": "2", "settings": {"look": 1}}, "There is no setting 'look'"),
         ({"prompt": "2", "settings": [1]}, "settings is an object"),
         ({"prompt": 7}, "are texts"),
+        ({"prompt": "2", "settings": {"max_new_tokens": 320, "lookahead": 64}}, "may take [0-9,]{6} branch forwards .* 20,000 are"),
     ],
 )
 def test_a_wrong_call_is_answered_with_a_sentence(client, given, words):
     with pytest.raises(Exception, match=words) as told:
         client.predict(**given, api_name="/compare")
     assert "Traceback" not in str(told.value)
+
+
+def test_a_call_that_takes_too_long_is_ended_after_the_rounds_it_has_had():
+    left = []
+
+    class Endless:
+        def run(self):
+            try:
+                while True:
+                    yield "lopa", None
+            finally:
+                left.append(True)
+
+    rounds = Allowance(seconds=0.05).spend(Endless())
+    assert next(rounds) == ("lopa", None)
+    with pytest.raises(PageError, match="used up the 0.05 seconds .* --api-seconds"):
+        for _ in rounds:
+            pass
+    assert left == [True]
 
 
 def test_the_health_endpoint_asks_and_answers(address):
