@@ -60,6 +60,9 @@ class Allowance:
                     )
 
 
+ALLOWANCE = Allowance()
+
+
 def publish(shelf: Shelf, allowance: Allowance) -> None:
     """Add the endpoints to the Blocks that is being built."""
     for endpoint in (compare_endpoint(shelf, allowance), decode_endpoint(shelf, allowance)):

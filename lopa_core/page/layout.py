@@ -16,7 +16,7 @@ from ..view import files
 from ..view.replay import LEAD
 from ..view.state import loaded, recorded
 from . import gallery
-from .api import Allowance, publish
+from .api import ALLOWANCE, Allowance, publish
 from .decoders import decoders_tab
 from .events import Page, connect
 from .queueing import banner
@@ -43,7 +43,7 @@ def look() -> dict[str, Any]:
     return {"theme": theme, "css_paths": [files.VIEWER / "viewer.css"]}
 
 
-def build(shelf: Shelf, *, max_queue: int = 16, allowance: Allowance = Allowance()) -> gr.Blocks:
+def build(shelf: Shelf, *, max_queue: int = 16, allowance: Allowance = ALLOWANCE) -> gr.Blocks:
     """The page for the models of `shelf`, ready to be launched with `look()`.
 
     max_queue: visitors that may wait for a run. allowance: what one call of the endpoints may ask.
