@@ -102,8 +102,9 @@ def replay(traces: list[Trace]) -> dict[str, object]:
 def streaming(repeats: int) -> dict[str, object]:
     """The same race three ways in turn, least of all repeats: alone; with a client that reads the page's event stream,
     as a visitor elsewhere would; with a browser that draws on this very machine and takes its cores."""
+    source = read_source(MODELS / "dream-a")
     found: dict[str, list[tuple[float, float]]] = {"alone": [], "read": [], "drawn here": []}
-    asked = [" ".join(map(str, PROMPT)), "dream-a", "confidence", *(asdict(LONG)[name] for name in NAMES)]
+    asked = [" ".join(map(str, PROMPT)), "dream-a", *LANES, *(asdict(LONG)[name] for name in NAMES)]
     with running("--model", str(MODELS / "dream-a"), script="../../app.py") as (url, _), sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, headless=True, args=FLAGS.split())
         client = Client(url, verbose=False)
@@ -111,7 +112,7 @@ def streaming(repeats: int) -> dict[str, object]:
             found["alone"].append(alone(client))
             found["read"].append(read(url, asked))
             tab = browser.new_page(viewport={"width": 1440, "height": 1000})
-            tab.goto(url + share.write(asked[0], "dream-a", "confidence", asdict(LONG)))
+            tab.goto(url + share.write(asked[0], source, dict(zip(("left", "right"), LANES)), asdict(LONG)))
             tab.wait_for_function("document.querySelector('#lv-prompt textarea')?.value.startsWith('165')")
             found["drawn here"].append(drawn(tab))
             tab.close()
@@ -136,7 +137,8 @@ def read(url: str, asked: list[object]) -> tuple[float, float]:
     began = time.perf_counter()
     for name, data in (("check", asked), ("live_race", [None, *asked])):
         body = {"data": data, "fn_index": events[name], "session_hash": session}
-        httpx.post(url + ("gradio_api/queue/join" if name == "live_race" else "gradio_api/run/predict"), json=body, timeout=60)
+        path = "gradio_api/queue/join" if name == "live_race" else "gradio_api/run/predict"
+        httpx.post(url + path, json=body, timeout=60).raise_for_status()
     state, stream = {}, {"session_hash": session}
     with httpx.stream("GET", url + "gradio_api/queue/data", params=stream, timeout=300) as answer:
         for line in answer.iter_lines():
