@@ -4,7 +4,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 PORT ?=
-WORKERS ?= 2
+WORKERS ?= 3
 NEEDS ?= tests/requirements.txt
 BIN = $(VENV)/bin
 DEV = $(VENV)/$(basename $(notdir $(NEEDS))).stamp

@@ -92,9 +92,10 @@ def requests(count: int) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.runtime.bench_pool", description=__doc__.splitlines()[0])
     parser.add_argument("--requests", type=int, default=200, metavar="N")
+    parser.add_argument("--rounds", type=int, default=60, metavar="N", help="rounds that are timed on two ranks and in one process")
     args = parser.parse_args()
     machine = {"cores": os.cpu_count(), "load": os.getloadavg()[0], "torch": torch.__version__, "python": platform.python_version()}
-    json.dump({"machine": machine, "round": cost_of_rounds(), "requests": requests(args.requests)}, sys.stdout, indent=2)
+    json.dump({"machine": machine, "round": cost_of_rounds(args.rounds), "requests": requests(args.requests)}, sys.stdout, indent=2)
     print()
 
 

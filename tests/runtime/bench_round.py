@@ -22,20 +22,20 @@ from lopa_core.runtime.session import open_model
 
 from ..helpers.ranks import Ranks
 
-BRANCHES, SLOTS, PREFIX, ROUNDS = 8, 64, 96, 60
+BRANCHES, SLOTS, PREFIX = 8, 64, 96
 SETTINGS = replace(DecodeSettings(**PRESETS["lopa-tiny"].settings), attention="full")  # under which commits cross, too
 
 
-def cost_of_rounds() -> dict[str, Any]:
+def cost_of_rounds(repeats: int) -> dict[str, Any]:
     """Of the embedded model."""
     ranks = Ranks(2)
     try:
-        return ranks.run(2, rounds_in_turns)[0]
+        return ranks.run(2, rounds_in_turns, repeats)[0]
     finally:
         ranks.close()
 
 
-def rounds_in_turns(group: dist.ProcessGroup) -> dict[str, Any]:
+def rounds_in_turns(group: dist.ProcessGroup, repeats: int) -> dict[str, Any]:
     """Medians of each way, which take turns in every round; a rank that has nothing to do waits at a barrier."""
     asked, network = window(), open_model().network
     local, parallel = LocalEngine(network), ParallelEngine(LocalEngine(network), group, ())
@@ -45,7 +45,7 @@ def rounds_in_turns(group: dist.ProcessGroup) -> dict[str, Any]:
         cache.keys.normal_()
         cache.values.normal_()
     told = defaultdict(list)
-    for _ in range(ROUNDS):
+    for _ in range(repeats):
         if parallel.rank == 0:
             for threads in (2, 1):
                 torch.set_num_threads(threads)
@@ -59,8 +59,8 @@ def rounds_in_turns(group: dist.ProcessGroup) -> dict[str, Any]:
     return {
         "branches": BRANCHES,
         "masked slots of each": SLOTS,
-        "bytes sent by a rank": parallel.bytes_sent // ROUNDS,
-        "bytes of a commit": parallel.bytes_committed // ROUNDS,
+        "bytes sent by a rank": parallel.bytes_sent // repeats,
+        "bytes of a commit": parallel.bytes_committed // repeats,
         "milliseconds": {name: round(statistics.median(values), 2) for name, values in told.items()},
     }
 

@@ -88,7 +88,7 @@ MEASUREMENTS = {
             name="pool",
             command="tests.runtime.bench_pool",
             parts={TABLE: costs.pool},
-            trial={"--requests": "12"},  # one worker is killed half-way: fewer end before it is there again
+            trial={"--requests": "12", "--rounds": "5"},  # one worker is killed half-way: fewer end before it is there again
         ),
         Measurement(name="loading", command="tests.model.bench_loading", parts={TABLE: costs.loading}, trial={"--megabytes": "3"}),
         Measurement(name="page", command="tests.page.bench", parts={TABLE: costs.page}, trial={"--repeats": "1"}),
